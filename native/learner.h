@@ -1,0 +1,238 @@
+// A linear learner's state, its rules, and what happens at one example whose decision is not
+// obvious: the exact comparison, the step, the update.
+//
+// Two classes share one weight vector w and d = y (w.x + b), y in {-1, +1}. Three or more have a
+// vector each (Kesler's construction): d = s_y - s_r, where the rival r is the lowest class other
+// than y of the highest score. Everything below speaks of d:
+//
+//   mistake   d < 0, or d = 0 where a tie counts against y
+//   update    as the rule says, always at a mistake
+//
+// The bias is one more coordinate of size sqrt(bias2): b stands for its contribution to the score,
+// so that a step tau adds tau * y * bias2 to b.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "exact.h"
+#include "rows.h"
+
+namespace novikoff {
+
+enum class Rule { perceptron, normalized, margin, pa, pa1, pa2 };
+
+enum class Problem { none, not_finite, bad_index, overflow };
+
+// What a loop reports: how far it came, and, where it stopped early, why and at which row.
+struct Outcome {
+    Problem problem = Problem::none;
+    int64_t row = -1;
+};
+
+struct Learner {
+    // how it learns
+    Rule rule = Rule::perceptron;
+    bool tie_is_mistake = false;
+    double margin = 0, C = 1, bias2 = 1;  // bias2 = 0: no bias
+    // what it learns: weights[j * stride + c], owned by the caller
+    int64_t classes = 2, stride = 1, features = 0;
+    double *weights = nullptr, *bias = nullptr;
+    double *weight_sums = nullptr, *bias_sums = nullptr;  // null when nothing is averaged
+    // what it counts
+    int64_t visits = 0, mistakes = 0, updates = 0;
+    double step_sum = 0;              // sum of the steps, before sample weights
+    double radius = 0;                // largest sample weight * norm of the row with its bias
+    Fallbacks fallbacks;
+    // what the filter needs
+    std::vector<double> norm2;        // per class, an upper bound on |w|^2
+    double largest_row = 0;           // upper bound on the norm of a row with its bias
+    int64_t most_stored = 0;
+    double error = 0;                 // bound on the rounding error of a float score of any row
+    // per update, when asked for: (row, true class, rival, step with its weight, visits before)
+    struct Update {
+        int64_t row;
+        int32_t label, rival;
+        double step;
+        int64_t visit;
+    };
+    std::vector<Update>* record = nullptr;
+
+    bool binary() const { return classes == 2; }
+    double threshold() const { return rule == Rule::margin ? margin : rule >= Rule::pa ? 1.0 : 0.0; }
+
+    double weight_norm() const {  // an upper bound on every class's |w|, never 0
+        double most = 0;
+        for (double v : norm2) most = v <= most ? most : v;  // NaN and infinity go through
+        return std::sqrt(most + 0x1p-1022);
+    }
+
+    // |fl(w.x) - w.x| <= n u |w| |x| for n products summed in any order, plus underflow.
+    static double rounding(int64_t stored, double row_norm, double weight_norm) {
+        double size = row_norm * weight_norm, n = double(stored + 5);
+        return size < 0x1p1000 ? n * kUnit * 1.000001 * size + n * 0x1p-1074 : INFINITY;
+    }
+
+    void refresh_error() { error = rounding(most_stored, largest_row, weight_norm()); }
+
+    // Upper bounds on a row's norm and the radius. The caller has checked that the row is finite.
+    template <class Row>
+    double observe(const Row& row, double norm2_of_row, double sample_weight) {
+        double norm = row_norm(row, norm2_of_row);
+        largest_row = std::max(largest_row, norm * (1 + double(row.stored() + 8) * kUnit));
+        most_stored = std::max(most_stored, row.stored());
+        radius = std::max(radius, sample_weight * norm);
+        return rounding(row.stored(), norm * (1 + double(row.stored() + 8) * kUnit), current_norm);
+    }
+    double current_norm = 0x1p-511;  // weight_norm(), kept between updates
+
+    // sqrt(norm2 + bias2), without overflow or underflow on the way.
+    template <class Row>
+    double row_norm(const Row& row, double norm2_of_row) const {
+        double sum = norm2_of_row + bias2;
+        if (sum < 0x1p1000 && (sum > 0x1p-900 || row.stored() == 0)) return std::sqrt(sum);
+        Fallbacks ignored;
+        return exact_norm([&](auto& f) { square_terms(row, f); }, ignored);
+    }
+
+    template <class Row, class F>
+    void square_terms(const Row& row, F& f) const {
+        row.for_each([&](int64_t, double x) { f(x, x); });
+        if (bias2) f(bias2, 1.0);
+    }
+
+    // ---- d - shift, exactly ------------------------------------------------------------------
+    template <class Row, class F>
+    void difference_terms(const Row& row, int64_t label, int64_t rival, double shift, F& f) const {
+        if (binary()) {
+            double y = label ? 1.0 : -1.0;
+            row.for_each([&](int64_t j, double x) { f(y * x, weights[j]); });
+            f(y, bias[0]);
+        } else {
+            row.for_each([&](int64_t j, double x) {
+                f(x, weights[j * stride + label]);
+                f(-x, weights[j * stride + rival]);
+            });
+            f(1.0, bias[label]);
+            f(-1.0, bias[rival]);
+        }
+        if (shift) f(-shift, 1.0);
+    }
+    template <class Row>
+    int difference_sign(const Row& row, int64_t label, int64_t rival, double shift) {
+        return exact_sign([&](auto& f) { difference_terms(row, label, rival, shift, f); }, fallbacks);
+    }
+    template <class Row>
+    double difference(const Row& row, int64_t label, int64_t rival, double shift) {
+        return exact_value([&](auto& f) { difference_terms(row, label, rival, shift, f); }, fallbacks);
+    }
+
+    template <class Row>
+    double score(const Row& row, int64_t c) {
+        return exact_value(
+            [&](auto& f) {
+                row.for_each([&](int64_t j, double x) { f(x, weights[j * stride + c]); });
+                f(1.0, bias[c]);
+            },
+            fallbacks);
+    }
+
+    // The lowest class other than y of the exactly highest score (y = -1: of all classes), given
+    // float scores that are off by at most `slack` each.
+    template <class Row>
+    int64_t settle_rival(const Row& row, const double* scores, int64_t y, double slack) {
+        double most = -INFINITY;
+        bool usable = true;
+        for (int64_t c = 0; c < classes; ++c) {
+            if (!std::isfinite(scores[c])) usable = false;
+            if (c != y) most = std::max(most, scores[c]);
+        }
+        int64_t best = -1;
+        for (int64_t c = 0; c < classes; ++c) {
+            if (c == y || (usable && scores[c] < most - 2.000001 * slack)) continue;
+            if (best < 0 || difference_sign(row, c, best, 0.0) > 0) best = c;
+        }
+        return best;
+    }
+
+    // ---- one update --------------------------------------------------------------------------
+    template <class Row>
+    double step(const Row& row, int64_t label, int64_t rival) {
+        const double copies = binary() ? 1 : 2;  // |z|^2 = copies * |x|^2
+        auto squares = [&](auto& f) { square_terms(row, f); };
+        auto norm = [&] { return exact_norm(squares, fallbacks); };
+        auto norm2 = [&] { return copies * exact_value(squares, fallbacks); };
+        auto loss = [&] { return -difference(row, label, rival, 1.0); };
+        auto quotient = [](double a, double b) { return b == 0 ? 0.0 : a / b; };  // a zero row: step 0
+        switch (rule) {
+            case Rule::perceptron: return 1;
+            case Rule::margin: return 1;
+            case Rule::normalized: return quotient(1, norm());
+            case Rule::pa: return quotient(loss(), norm2());
+            case Rule::pa1: return std::min(C, quotient(loss(), norm2()));
+            case Rule::pa2: return quotient(loss(), norm2() + 1 / (2 * C));
+        }
+        return 0;
+    }
+
+    // w_c += step * x for one class; false when a weight or a sum is no longer finite.
+    template <class Row>
+    bool move(const Row& row, int64_t c, double step, double score, double slack) {
+        double sum_step = double(visits) * step;
+        Target to{weights + c, weight_sums ? weight_sums + c : nullptr, stride, step, sum_step};
+        bool finite = std::isfinite(sum_step) && row.add(to);
+        if (bias2) {
+            bias[c] += step * bias2;
+            finite &= std::isfinite(bias[c]);
+            if (bias_sums) {
+                bias_sums[c] += sum_step * bias2;
+                finite &= std::isfinite(bias_sums[c]);
+            }
+        }
+        // |w + tx|^2 = |w|^2 + 2t w.x + t^2 |x|^2, each part rounded up.
+        double rows = largest_row * largest_row;
+        double grown = norm2[c] + 2 * (step * score + std::fabs(step) * slack) + step * step * rows;
+        norm2[c] = std::max(grown, 0.0) * (1 + 0x1p-46) + (norm2[c] + step * step * rows) * 0x1p-46;
+        if (std::isnan(grown)) norm2[c] = INFINITY;
+        return finite;
+    }
+
+    // An example whose float d did not clear the threshold. `scores` are off by at most `slack`
+    // each (one score for two classes). False: the update would overflow.
+    template <class Row>
+    __attribute__((noinline)) bool settle(const Row& row, int64_t i, int64_t label, double sample_weight,
+                                          const double* scores, double slack) {
+        const double at = threshold();
+        int64_t rival = binary() ? 1 - label : settle_rival(row, scores, label, slack);
+        double d = binary() ? (label ? scores[0] : -scores[0]) : scores[label] - scores[rival];
+        double doubt = binary() ? slack : 2.000001 * slack;
+        auto side = [&](double shift) {  // the sign of d - shift
+            double distance = d - shift, room = doubt + std::fabs(shift) * 0x1p-50;
+            if (distance > room) return 1;
+            if (distance < -room) return -1;
+            return difference_sign(row, label, rival, shift);
+        };
+        int of_zero = side(0.0);
+        bool tie_hurts = tie_is_mistake || (binary() ? label == 0 : rival < label);
+        bool mistake = of_zero < 0 || (of_zero == 0 && tie_hurts);
+        bool update = mistake;
+        if (rule == Rule::margin) update = (at == 0 ? of_zero : side(at)) <= 0;
+        if (rule >= Rule::pa) update = side(at) < 0;
+        mistakes += mistake;
+        if (!update) return true;
+
+        double base = step(row, label, rival), tau = sample_weight * base;
+        if (!std::isfinite(tau)) return false;
+        bool finite = binary() ? move(row, 0, label ? tau : -tau, scores[0], slack)
+                               : move(row, label, tau, scores[label], slack) &
+                                     move(row, rival, -tau, scores[rival], slack);
+        ++updates;
+        step_sum += base;
+        if (record) record->push_back({i, int32_t(label), int32_t(rival), tau, visits});
+        current_norm = weight_norm();
+        refresh_error();
+        return finite;
+    }
+};
+
+}  // namespace novikoff

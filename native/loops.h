@@ -1,0 +1,249 @@
+// The loops over rows: learning, checking, predicting, and finding the smallest difference.
+// Each takes a range of positions, so that its caller can stop between two calls; none of them
+// draws a random number, allocates a matrix or decides when to stop.
+#pragma once
+
+#include <limits>
+
+#include "learner.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define NOVIKOFF_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define NOVIKOFF_CLONES
+#endif
+
+namespace novikoff {
+
+// Which rows, in which order, with which labels and weights.
+struct Visits {
+    const int32_t* labels;
+    const double* weights;  // null: all 1
+    const int64_t* order;   // null: 0, 1, 2, ...
+    int64_t begin, end;
+
+    NOVIKOFF_INLINE int64_t row(int64_t t) const { return order ? order[t] : t; }
+    NOVIKOFF_INLINE double weight(int64_t i) const { return weights ? weights[i] : 1.0; }
+};
+
+template <class Row>
+NOVIKOFF_INLINE Problem inspect(const Row& row, double norm2) {
+    if (norm2 <= std::numeric_limits<double>::max()) return Problem::none;
+    bool finite = true;
+    row.for_each([&](int64_t, double x) { finite &= std::isfinite(x); });
+    return finite ? Problem::none : Problem::not_finite;
+}
+
+// All class scores of a row, 16 classes a time: the row stays in the cache, the sums in registers.
+template <class Row>
+NOVIKOFF_INLINE void class_scores(const Row& row, const Learner& m, double* out) {
+    Vec v[4];
+    for (int64_t c = 0; c < m.stride; c += 16) {
+        const double* w = m.weights + c;
+        int64_t blocks = std::min<int64_t>((m.stride - c) / 4, 4);
+        if (blocks == 1) row.template scores<1>(w, m.stride, v);
+        else if (blocks == 2) row.template scores<2>(w, m.stride, v);
+        else if (blocks == 3) row.template scores<3>(w, m.stride, v);
+        else row.template scores<4>(w, m.stride, v);
+        for (int64_t k = 0; k < blocks; ++k) store4(out + c + 4 * k, v[k] + load4(m.bias + c + 4 * k));
+    }
+}
+
+NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
+    double most = -INFINITY;
+    for (int64_t c = 0; c < classes; ++c)
+        if (c != y && !(s[c] <= most)) most = s[c];
+    return most;
+}
+
+// ---- learning ------------------------------------------------------------------------------------
+// w <- w + tau y x wherever the rule asks for it, over one range of visits.
+//
+// An example is passed by when its float d exceeds the threshold by more than rounding can explain:
+// one comparison. Everything else is settled exactly. On the first visit to a row (First) its norm,
+// its finiteness and its indices are checked in the same pass over its memory, and the filter uses
+// that row's own norm; later epochs use one bound that changes only at updates.
+template <bool First, bool Binary, class Rows>
+NOVIKOFF_CLONES Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
+    const int64_t before = m.visits, ahead = rows.lookahead();
+    const double at = m.threshold();
+    const bool hops = v.order != nullptr;
+    const bool large = m.features * m.stride * 8 > (1 << 18);  // weights beyond the second-level cache
+    std::vector<double> scratch(Binary ? 1 : m.stride);
+    double* s = scratch.data();
+    m.current_norm = m.weight_norm();
+    m.refresh_error();
+    double room = m.error;
+    for (int64_t t = v.begin; t < v.end; ++t) {
+        const int64_t i = v.row(t);
+        if (hops && t + 2 * ahead < v.end) rows.fetch_far(v.order[t + 2 * ahead]);
+        if ((hops || large) && t + ahead < v.end) rows.fetch_near(v.row(t + ahead), m.weights, m.stride, large);
+        const auto row = rows[i];
+        const int64_t y = v.labels[i];
+        if (First) {
+            if (!row.valid(m.features)) return m.visits = before + t - v.begin, Outcome{Problem::bad_index, i};
+            double norm2;
+            if (Binary) {
+                DotNorm both = row.dot_norm(m.weights);
+                s[0] = both.dot + m.bias[0];
+                norm2 = both.norm2;
+            } else {
+                norm2 = row.norm2();
+                class_scores(row, m, s);
+            }
+            Problem problem = inspect(row, norm2);
+            if (problem != Problem::none) return m.visits = before + t - v.begin, Outcome{problem, i};
+            room = m.observe(row, norm2, v.weight(i));
+        } else if (Binary) {
+            s[0] = row.dot(m.weights) + m.bias[0];
+        } else {
+            class_scores(row, m, s);
+        }
+        const double d = Binary ? (y ? s[0] : -s[0]) : s[y] - best_other(s, m.classes, y);
+        if (d - at > (Binary ? 1.000001 : 2.000002) * room + at * 0x1p-50) continue;
+        m.visits = before + t - v.begin;
+        if (!m.settle(row, i, y, v.weight(i), s, room)) return {Problem::overflow, i};
+        if (!First) room = m.error;
+    }
+    m.visits = before + v.end - v.begin;
+    m.refresh_error();
+    return {};
+}
+
+// The checks of a first epoch without its learning: norms, finiteness, indices.
+struct Scan {
+    Outcome outcome;
+    double smallest_norm = INFINITY;  // of the rows that are not zero
+};
+
+template <class Rows>
+NOVIKOFF_CLONES Scan scan(Learner& m, const Rows& rows, const Visits& v) {
+    Scan result;
+    for (int64_t t = v.begin; t < v.end; ++t) {
+        const int64_t i = v.row(t);
+        const auto row = rows[i];
+        if (!row.valid(m.features)) return result.outcome = {Problem::bad_index, i}, result;
+        double norm2 = row.norm2();
+        Problem problem = inspect(row, norm2);
+        if (problem != Problem::none) return result.outcome = {problem, i}, result;
+        m.observe(row, norm2, v.weight(i));
+        double norm = m.row_norm(row, norm2);
+        if (norm > 0) result.smallest_norm = std::min(result.smallest_norm, norm);
+    }
+    return result;
+}
+
+// ---- using a model -------------------------------------------------------------------------------
+// A row's float scores, and how far each may be off.
+template <class Row>
+NOVIKOFF_INLINE Problem evaluate(Learner& m, const Row& row, double* s, double& slack) {
+    if (!row.valid(m.features)) return Problem::bad_index;
+    double norm2;
+    if (m.binary()) {
+        DotNorm both = row.dot_norm(m.weights);
+        s[0] = both.dot + m.bias[0];
+        norm2 = both.norm2;
+    } else {
+        norm2 = row.norm2();
+        class_scores(row, m, s);
+    }
+    slack = m.observe(row, norm2, 1.0);
+    return inspect(row, norm2);
+}
+
+// Is the float winner a winner beyond doubt? Gives it, or -1.
+inline int64_t clear_winner(const double* s, int64_t classes, double slack) {
+    int64_t best = 0;
+    for (int64_t c = 1; c < classes; ++c)
+        if (s[c] > s[best]) best = c;
+    return s[best] - best_other(s, classes, best) > 2.000002 * slack ? best : -1;
+}
+
+// The predicted class of each row of a range: the exact sign, or the exact argmax.
+template <class Rows>
+NOVIKOFF_CLONES Outcome predict(Learner& m, const Rows& rows, int64_t begin, int64_t end, int32_t* out) {
+    std::vector<double> scratch(m.binary() ? 1 : m.stride);
+    double *s = scratch.data(), slack;
+    for (int64_t i = begin; i < end; ++i) {
+        const auto row = rows[i];
+        Problem problem = evaluate(m, row, s, slack);
+        if (problem != Problem::none) return {problem, i};
+        if (m.binary()) {
+            out[i] = s[0] > slack || (!(s[0] < -slack) && m.difference_sign(row, 1, 0, 0.0) >= 0);
+        } else {
+            int64_t best = clear_winner(s, m.classes, slack);
+            out[i] = int32_t(best >= 0 ? best : m.settle_rival(row, s, -1, slack));
+        }
+    }
+    return {};
+}
+
+// Scores whose sign (two classes) or argmax (more) is the exact one; out has one column or `classes`.
+template <class Rows>
+NOVIKOFF_CLONES Outcome scores(Learner& m, const Rows& rows, int64_t begin, int64_t end, double* out) {
+    std::vector<double> scratch(m.binary() ? 1 : m.stride);
+    double *s = scratch.data(), slack;
+    for (int64_t i = begin; i < end; ++i) {
+        const auto row = rows[i];
+        Problem problem = evaluate(m, row, s, slack);
+        if (problem != Problem::none) return {problem, i};
+        if (m.binary()) {
+            if (!(std::fabs(s[0]) > slack)) {
+                s[0] = m.difference(row, 1, 0, 0.0);
+                if (s[0] == 0) s[0] = 0x1p-1074 * m.difference_sign(row, 1, 0, 0.0);
+            }
+            out[i] = s[0];
+            continue;
+        }
+        if (clear_winner(s, m.classes, slack) < 0) {
+            int64_t best = m.settle_rival(row, s, -1, slack);
+            for (int64_t c = 0; c < m.classes; ++c) s[c] = m.score(row, c);
+            for (int64_t c = 0; c < best; ++c)  // rounding may tie what is not tied
+                if (s[c] >= s[best]) s[best] = std::nextafter(s[c], INFINITY);
+        }
+        std::copy(s, s + m.classes, out + i * m.classes);
+    }
+    return {};
+}
+
+// The smallest weight * d over a range of visits, correctly rounded, and the lowest row that has it.
+// `guarded` looks only at pairs where a tie would be a mistake (negatives; rivals below the label).
+// `stop` ends at the first row that the model gets wrong.
+struct Smallest {
+    Outcome outcome;
+    double value = INFINITY;
+    int64_t row = -1;
+    bool wrong = false;
+};
+
+template <class Rows>
+NOVIKOFF_CLONES Smallest smallest(Learner& m, const Rows& rows, const Visits& v, bool guarded, bool stop) {
+    Smallest result;
+    std::vector<double> scratch(m.binary() ? 1 : m.stride);
+    double *s = scratch.data(), slack;
+    for (int64_t t = v.begin; t < v.end; ++t) {
+        const int64_t i = v.row(t), y = v.labels[i];
+        const auto row = rows[i];
+        Problem problem = evaluate(m, row, s, slack);
+        if (problem != Problem::none) return result.outcome = {problem, i}, result;
+        for (int64_t c = 0; c < m.classes; ++c) {
+            if (c == y || (guarded && (m.binary() ? y == 1 : c > y))) continue;
+            double d = m.binary() ? (y ? s[0] : -s[0]) : s[y] - s[c], weight = v.weight(i);
+            if (d - 2.000002 * slack > result.value / weight * (1 + 0x1p-50)) continue;
+            double value = m.difference(row, y, c, 0.0);
+            if (value == 0) value = 0x1p-1074 * m.difference_sign(row, y, c, 0.0);
+            bool tie_hurts = m.tie_is_mistake || (m.binary() ? y == 0 : c < y);
+            bool wrong = value < 0 || (value == 0 && tie_hurts);
+            value *= weight;
+            if (value < result.value || (value == result.value && i < result.row)) {
+                result.value = value;
+                result.row = i;
+            }
+            result.wrong |= wrong;
+            if (wrong && stop) return result;
+        }
+    }
+    return result;
+}
+
+}  // namespace novikoff

@@ -1,0 +1,330 @@
+// The Python face of the core: arrays come in as they are, the loops run without the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <variant>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "loops.h"
+
+namespace nb = nanobind;
+using namespace novikoff;
+
+template <class T, class... Flags>
+using Array = nb::ndarray<T, nb::device::cpu, Flags...>;
+template <class T>
+using Vector = Array<T, nb::ndim<1>, nb::c_contig>;
+using Floats = Vector<const double>;
+using Labels = Vector<const int32_t>;
+using Order = Vector<const int64_t>;
+
+// A matrix of rows in any of the storage forms that are read in place. It keeps its arrays alive.
+class Rows {
+    std::variant<DenseRows<float>, DenseRows<double>, DenseRows<uint8_t>, SparseRows<float, int32_t>,
+                 SparseRows<float, int64_t>, SparseRows<double, int32_t>, SparseRows<double, int64_t>>
+        view;
+    std::vector<nb::object> owners;
+
+    template <class T>
+    bool try_dense(const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>& x) {
+        if (x.dtype() != nb::dtype<T>()) return false;
+        view = DenseRows<T>{static_cast<const T*>(x.data()), int64_t(x.shape(0)), int64_t(x.shape(1)), x.stride(0)};
+        return true;
+    }
+    template <class T, class I>
+    bool try_sparse(const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& data,
+                    const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& indices,
+                    const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& indptr, int64_t d) {
+        if (data.dtype() != nb::dtype<T>() || indices.dtype() != nb::dtype<I>() || indptr.dtype() != nb::dtype<I>())
+            return false;
+        const I* p = static_cast<const I*>(indptr.data());
+        const int64_t n = int64_t(indptr.shape(0)) - 1;
+        const int64_t stored = int64_t(std::min(data.shape(0), indices.shape(0)));
+        bool sound = n >= 0 && p[0] >= 0 && int64_t(p[n]) <= stored;
+        for (int64_t i = 0; sound && i < n; ++i) sound = p[i] <= p[i + 1];
+        if (!sound) throw std::invalid_argument("CSR matrix: indptr does not increase from 0 to the stored values");
+        view = SparseRows<T, I>{static_cast<const T*>(data.data()), static_cast<const I*>(indices.data()), p, n, d};
+        return true;
+    }
+
+  public:
+    explicit Rows(nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>> x) {
+        if (x.shape(1) > 1 && x.stride(1) != 1) throw std::invalid_argument("rows must be contiguous");
+        if (!(try_dense<float>(x) || try_dense<double>(x) || try_dense<uint8_t>(x)))
+            throw std::invalid_argument("dense rows are float32, float64 or uint8");
+        owners.push_back(nb::cast(x));
+    }
+    Rows(nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> data, nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> indices,
+         nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> indptr, int64_t features) {
+        if (!(try_sparse<float, int32_t>(data, indices, indptr, features) ||
+              try_sparse<float, int64_t>(data, indices, indptr, features) ||
+              try_sparse<double, int32_t>(data, indices, indptr, features) ||
+              try_sparse<double, int64_t>(data, indices, indptr, features)))
+            throw std::invalid_argument("CSR values are float32 or float64, both index arrays int32 or int64");
+        for (auto* a : {&data, &indices, &indptr}) owners.push_back(nb::cast(*a));
+    }
+
+    template <class F>
+    auto visit(F&& f) const {
+        return std::visit(std::forward<F>(f), view);
+    }
+    int64_t n() const {
+        return visit([](auto& r) { return r.n; });
+    }
+    int64_t d() const {
+        return visit([](auto& r) { return r.d; });
+    }
+};
+
+const char* name(Problem p) {
+    switch (p) {
+        case Problem::none: return "";
+        case Problem::not_finite: return "not finite";
+        case Problem::bad_index: return "bad index";
+        case Problem::overflow: return "overflow";
+    }
+    return "";
+}
+
+Rule rule_named(const std::string& s) {
+    if (s == "perceptron") return Rule::perceptron;
+    if (s == "normalized") return Rule::normalized;
+    if (s == "margin") return Rule::margin;
+    if (s == "pa") return Rule::pa;
+    if (s == "pa1") return Rule::pa1;
+    if (s == "pa2") return Rule::pa2;
+    throw std::invalid_argument("unknown rule " + s);
+}
+
+using Matrix = Array<double, nb::ndim<2>, nb::c_contig>;
+
+// A Learner together with the arrays that it writes to.
+struct PyLearner : Learner {
+    Matrix weights_array;
+    Vector<double> bias_array;
+    std::optional<Matrix> sums_array;
+    std::optional<Vector<double>> bias_sums_array;
+    std::vector<Update> updates_made;
+
+    PyLearner(int64_t n_classes, Matrix w, Vector<double> b, std::optional<Matrix> ws, std::optional<Vector<double>> bs,
+              const std::string& rule_name, bool tie, double beta, double c, double bias_square)
+        : weights_array(w), bias_array(b), sums_array(ws), bias_sums_array(bs) {
+        rule = rule_named(rule_name);
+        tie_is_mistake = tie;
+        margin = beta;
+        C = c;
+        bias2 = bias_square;
+        classes = n_classes;
+        features = int64_t(w.shape(0));
+        stride = int64_t(w.shape(1));
+        const int64_t expected = classes == 2 ? 1 : (classes + 3) / 4 * 4;
+        if (classes < 2 || stride != expected || int64_t(b.shape(0)) != stride ||
+            (ws && (int64_t(ws->shape(0)) != features || int64_t(ws->shape(1)) != stride)) ||
+            (bs && int64_t(bs->shape(0)) != stride))
+            throw std::invalid_argument("weights, bias and sums do not fit the number of classes");
+        weights = w.data();
+        bias = b.data();
+        weight_sums = ws ? ws->data() : nullptr;
+        bias_sums = bs ? bs->data() : nullptr;
+        measure_norm();
+    }
+
+    // The Frobenius norm; on the way the filter's norms are made tight again.
+    double measure_norm() {
+        norm2.assign(size_t(stride), 0.0);
+        for (int64_t j = 0; j < features; ++j)
+            for (int64_t c = 0; c < stride; ++c) norm2[c] += weights[j * stride + c] * weights[j * stride + c];
+        double all = 0;
+        for (int64_t c = 0; c < stride; ++c) {
+            if (bias2) norm2[c] += bias[c] * bias[c] / bias2;
+            else norm2[c] += bias[c] * bias[c];
+            all += norm2[c];
+        }
+        const double inflate = 1 + double(features + 16) * 4 * kUnit;
+        for (double& v : norm2) v *= inflate;
+        current_norm = weight_norm();
+        if (all < 0x1p1000 && (all > 0x1p-900 || all == 0)) {
+            if (all > 0) return std::sqrt(all);
+        }
+        Fallbacks ignored;
+        return exact_norm(
+            [&](auto& f) {
+                for (int64_t k = 0; k < features * stride; ++k) f(weights[k], weights[k]);
+                for (int64_t c = 0; c < stride; ++c) {
+                    double b = bias2 ? bias[c] / std::sqrt(bias2) : bias[c];
+                    f(b, b);
+                }
+            },
+            ignored);
+    }
+};
+
+void check_visits(const Rows& rows, const PyLearner& m, const Labels& y, const std::optional<Floats>& c,
+                  const std::optional<Order>& order, int64_t begin, int64_t end) {
+    const int64_t n = rows.n();
+    if (rows.d() != m.features) throw std::invalid_argument("rows and weights differ in their number of features");
+    if (int64_t(y.shape(0)) != n || (c && int64_t(c->shape(0)) != n))
+        throw std::invalid_argument("labels or weights do not match the rows");
+    if (begin < 0 || end < begin || end > (order ? int64_t(order->shape(0)) : n))
+        throw std::invalid_argument("visits out of range");
+    for (int64_t t = begin; order && t < end; ++t)
+        if (order->data()[t] < 0 || order->data()[t] >= n) throw std::invalid_argument("order names a row out of range");
+    for (int64_t t = begin; t < end; ++t) {
+        int32_t label = y.data()[order ? order->data()[t] : t];
+        if (label < 0 || label >= m.classes) throw std::invalid_argument("label out of range");
+    }
+}
+
+Visits visits(const Labels& y, const std::optional<Floats>& c, const std::optional<Order>& order, int64_t begin,
+              int64_t end) {
+    return {y.data(), c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
+}
+
+using Report = std::tuple<std::string, int64_t>;
+Report report(const Outcome& o) { return {name(o.problem), o.row}; }
+
+NB_MODULE(_core, m) {
+    m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
+
+    nb::class_<Rows>(m, "Rows", "A matrix read in place: dense float32, float64 or uint8, or CSR.")
+        .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>>(), nb::arg("x"))
+        .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>, nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>,
+                      nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>, int64_t>(),
+             nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("n_features"))
+        .def_prop_ro("n", &Rows::n)
+        .def_prop_ro("d", &Rows::d);
+
+    nb::class_<PyLearner>(m, "Learner", "Weights, rule and counts of one linear learner.")
+        .def(nb::init<int64_t, Matrix, Vector<double>, std::optional<Matrix>, std::optional<Vector<double>>,
+                      const std::string&, bool, double, double, double>(),
+             nb::arg("classes"), nb::arg("weights"), nb::arg("bias"), nb::arg("weight_sums").none(),
+             nb::arg("bias_sums").none(), nb::arg("rule"), nb::arg("tie_is_mistake"), nb::arg("margin"), nb::arg("C"),
+             nb::arg("bias_square"))
+        .def_rw("visits", &PyLearner::visits)
+        .def_rw("mistakes", &PyLearner::mistakes)
+        .def_rw("updates", &PyLearner::updates)
+        .def_rw("step_sum", &PyLearner::step_sum)
+        .def_rw("radius", &PyLearner::radius)
+        .def_rw("largest_row", &PyLearner::largest_row)
+        .def_rw("most_stored", &PyLearner::most_stored)
+        .def_prop_ro("weight_norm", [](const PyLearner& l) { return l.current_norm; })
+        .def_prop_rw(
+            "fallbacks",
+            [](const PyLearner& l) { return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator); },
+            [](PyLearner& l, std::tuple<int64_t, int64_t> v) { l.fallbacks = {std::get<0>(v), std::get<1>(v)}; })
+        .def("measure_norm", &PyLearner::measure_norm, nb::call_guard<nb::gil_scoped_release>())
+        .def("record_updates", [](PyLearner& l) { l.record = &l.updates_made; })
+        .def("recorded", [](const PyLearner& l) {
+            std::vector<std::tuple<int64_t, int32_t, int32_t, double, int64_t>> out;
+            for (const auto& u : l.updates_made) out.emplace_back(u.row, u.label, u.rival, u.step, u.visit);
+            return out;
+        });
+
+    m.def(
+        "epoch",
+        [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
+           const std::optional<Order>& order, int64_t begin, int64_t end, bool first) {
+            check_visits(rows, l, y, c, order, begin, end);
+            const Visits v = visits(y, c, order, begin, end);
+            nb::gil_scoped_release nogil;
+            return report(rows.visit([&](auto& r) {
+                if (l.binary()) return first ? epoch<true, true>(l, r, v) : epoch<false, true>(l, r, v);
+                return first ? epoch<true, false>(l, r, v) : epoch<false, false>(l, r, v);
+            }));
+        },
+        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
+        nb::arg("begin"), nb::arg("end"), nb::arg("first"),
+        "Learn from a range of visits; `first` checks each row as it comes. Returns (problem, row).");
+
+    m.def(
+        "scan",
+        [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
+           const std::optional<Order>& order, int64_t begin, int64_t end) {
+            check_visits(rows, l, y, c, order, begin, end);
+            const Visits v = visits(y, c, order, begin, end);
+            nb::gil_scoped_release nogil;
+            Scan s = rows.visit([&](auto& r) { return scan(l, r, v); });
+            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.smallest_norm);
+        },
+        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
+        nb::arg("begin"), nb::arg("end"), "Check rows without learning: (problem, row, smallest norm that is not 0).");
+
+    m.def(
+        "smallest",
+        [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
+           const std::optional<Order>& order, int64_t begin, int64_t end, bool guarded, bool stop) {
+            check_visits(rows, l, y, c, order, begin, end);
+            const Visits v = visits(y, c, order, begin, end);
+            nb::gil_scoped_release nogil;
+            Smallest s = rows.visit([&](auto& r) { return smallest(l, r, v, guarded, stop); });
+            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row, s.wrong);
+        },
+        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
+        nb::arg("begin"), nb::arg("end"), nb::arg("guarded"), nb::arg("stop"),
+        "The smallest difference: (problem, row, value, its row, whether a row is wrong).");
+
+    m.def(
+        "predict",
+        [](PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Vector<int32_t> out) {
+            if (rows.d() != l.features || int64_t(out.shape(0)) != rows.n() || begin < 0 || end > rows.n())
+                throw std::invalid_argument("rows, weights and output do not fit");
+            nb::gil_scoped_release nogil;
+            return report(rows.visit([&](auto& r) { return predict(l, r, begin, end, out.data()); }));
+        },
+        nb::arg("learner"), nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
+        "Write the exact class of a range of rows into `out`.");
+
+    m.def(
+        "scores",
+        [](PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Array<double, nb::c_contig> out) {
+            const int64_t columns = l.binary() ? 1 : l.classes;
+            if (rows.d() != l.features || int64_t(out.size()) != rows.n() * columns || begin < 0 || end > rows.n())
+                throw std::invalid_argument("rows, weights and output do not fit");
+            nb::gil_scoped_release nogil;
+            return report(rows.visit([&](auto& r) { return scores(l, r, begin, end, out.data()); }));
+        },
+        nb::arg("learner"), nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
+        "Write scores whose sign or argmax is exact into `out`.");
+
+    m.def(
+        "exact_dot",
+        [](const Floats& a, const Floats& b, bool compensated) {
+            if (a.shape(0) != b.shape(0)) throw std::invalid_argument("vectors differ in length");
+            auto terms = [&](auto& f) {
+                for (size_t j = 0; j < a.shape(0); ++j) f(a.data()[j], b.data()[j]);
+            };
+            if (compensated) {
+                Fallbacks ignored;
+                return std::make_tuple(exact_sign(terms, ignored), exact_value(terms, ignored));
+            }
+            LongAccumulator once, twice;
+            terms(once);
+            terms(twice);
+            return std::make_tuple(once.sign(), twice.rounded());
+        },
+        nb::arg("a"), nb::arg("b"), nb::arg("compensated") = true,
+        "Sign and correctly rounded value of a.b; without the compensated sum, by the accumulator alone.");
+
+    m.def(
+        "advise_huge_pages",
+        [](const Array<double>& a) {
+#if defined(__linux__)
+            const uintptr_t page = uintptr_t(1) << 21, p = uintptr_t(a.data());
+            const uintptr_t first = (p + page - 1) / page * page, last = (p + a.size() * 8) / page * page;
+            if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#else
+            (void)a;
+#endif
+        },
+        nb::arg("array"), "Ask for huge pages under a large, still untouched array.");
+}

@@ -1,0 +1,284 @@
+// Rows as the loops see them: one small view for a dense row, one for a sparse row.
+// Both offer the same few operations, and nothing else knows how a matrix is stored.
+//
+//   dot(w)            sum of w[j] x[j], in any order of summation
+//   dot_norm(w)       the same, together with sum of x[j]^2
+//   scores<V>(...)    4V class scores at once from weights stored feature by feature
+//   add(...)          w[j] = fl(w[j] + fl(step x[j])): element by element, so that no lane width,
+//                     thread or storage order can change a bit of the weights
+//   for_each(f)       f(j, x[j]) for every stored value
+//   valid(d)          false when indices are out of range or not strictly increasing
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#define NOVIKOFF_INLINE inline __attribute__((always_inline))
+
+namespace novikoff {
+
+typedef double Vec __attribute__((vector_size(32)));
+
+struct DotNorm {
+    double dot, norm2;
+};
+
+template <class T>
+struct FourOf;
+template <>
+struct FourOf<double> {
+    typedef double type __attribute__((vector_size(32)));
+};
+template <>
+struct FourOf<float> {
+    typedef float type __attribute__((vector_size(16)));
+};
+template <>
+struct FourOf<uint8_t> {
+    typedef uint8_t type __attribute__((vector_size(4)));
+};
+
+template <class T>
+NOVIKOFF_INLINE Vec load4(const T* p) {
+    typename FourOf<T>::type v;
+    std::memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, Vec);
+}
+template <>
+NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // by way of int32, which has an instruction
+    typedef int32_t Int4 __attribute__((vector_size(16)));
+    FourOf<uint8_t>::type v;
+    std::memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(__builtin_convertvector(v, Int4), Vec);
+}
+NOVIKOFF_INLINE void store4(double* p, Vec v) { std::memcpy(p, &v, sizeof v); }
+NOVIKOFF_INLINE double total(Vec v) { return (v[0] + v[1]) + (v[2] + v[3]); }
+
+// Where step * x goes: `weights`, and, scaled by the visits made before, `sums` for the average.
+struct Target {
+    double* weights;
+    double* sums;  // null when nothing is averaged
+    int64_t stride;
+    double step, sum_step;
+};
+
+NOVIKOFF_INLINE bool add_one(const Target& t, int64_t j, double x) {
+    double* w = t.weights + j * t.stride;
+    *w += t.step * x;
+    bool finite = std::fabs(*w) <= 0x1.fffffffffffffp1023;
+    if (t.sums) {
+        double* s = t.sums + j * t.stride;
+        *s += t.sum_step * x;
+        finite &= std::fabs(*s) <= 0x1.fffffffffffffp1023;
+    }
+    return finite;
+}
+
+template <class T>
+struct DenseRow {
+    const T* x;
+    int64_t d;
+
+    int64_t stored() const { return d; }
+    bool valid(int64_t) const { return true; }
+
+    NOVIKOFF_INLINE double dot(const double* w) const {
+        Vec a{}, b{}, c{}, e{};
+        int64_t j = 0;
+        for (; j + 16 <= d; j += 16) {
+            a += load4(x + j) * load4(w + j);
+            b += load4(x + j + 4) * load4(w + j + 4);
+            c += load4(x + j + 8) * load4(w + j + 8);
+            e += load4(x + j + 12) * load4(w + j + 12);
+        }
+        double s = total((a + b) + (c + e));
+        for (; j < d; ++j) s += double(x[j]) * w[j];
+        return s;
+    }
+
+    NOVIKOFF_INLINE DotNorm dot_norm(const double* w) const {
+        Vec a{}, b{}, p{}, q{};
+        int64_t j = 0;
+        for (; j + 8 <= d; j += 8) {
+            Vec u = load4(x + j), v = load4(x + j + 4);
+            a += u * load4(w + j);
+            b += v * load4(w + j + 4);
+            p += u * u;
+            q += v * v;
+        }
+        DotNorm r{total(a + b), total(p + q)};
+        for (; j < d; ++j) {
+            double v = double(x[j]);
+            r.dot += v * w[j];
+            r.norm2 += v * v;
+        }
+        return r;
+    }
+
+    NOVIKOFF_INLINE double norm2() const {
+        Vec a{}, b{};
+        int64_t j = 0;
+        for (; j + 8 <= d; j += 8) {
+            Vec u = load4(x + j), v = load4(x + j + 4);
+            a += u * u;
+            b += v * v;
+        }
+        double s = total(a + b);
+        for (; j < d; ++j) s += double(x[j]) * double(x[j]);
+        return s;
+    }
+
+    // Two features a turn: twice the independent sums, so that the adder's latency is hidden.
+    template <int V>
+    NOVIKOFF_INLINE void scores(const double* w, int64_t stride, Vec* out) const {
+        Vec a[V] = {}, b[V] = {};
+        int64_t j = 0;
+        for (; j + 2 <= d; j += 2) {
+            const double* r = w + j * stride;
+            double u = double(x[j]), v = double(x[j + 1]);
+            for (int k = 0; k < V; ++k) a[k] += u * load4(r + 4 * k);
+            for (int k = 0; k < V; ++k) b[k] += v * load4(r + stride + 4 * k);
+        }
+        if (j < d)
+            for (int k = 0; k < V; ++k) a[k] += double(x[j]) * load4(w + j * stride + 4 * k);
+        for (int k = 0; k < V; ++k) out[k] = a[k] + b[k];
+    }
+
+    NOVIKOFF_INLINE bool add(const Target& t) const {
+        bool finite = true;
+        if (t.stride == 1 && !t.sums) {
+            Vec largest{};
+            int64_t j = 0;
+            for (; j + 4 <= d; j += 4) {
+                Vec v = load4(t.weights + j) + t.step * load4(x + j);
+                store4(t.weights + j, v);
+                largest += v - v;  // NaN as soon as one weight is not finite
+            }
+            finite = total(largest) == 0;
+            for (; j < d; ++j) finite &= add_one(t, j, double(x[j]));
+            return finite;
+        }
+        for (int64_t j = 0; j < d; ++j) finite &= add_one(t, j, double(x[j]));
+        return finite;
+    }
+
+    template <class F>
+    NOVIKOFF_INLINE void for_each(F&& f) const {
+        for (int64_t j = 0; j < d; ++j)
+            if (x[j] != 0) f(j, double(x[j]));
+    }
+};
+
+template <class T, class I>
+struct SparseRow {
+    const T* x;
+    const I* index;
+    int64_t n;
+
+    int64_t stored() const { return n; }
+
+    NOVIKOFF_INLINE bool valid(int64_t d) const {
+        if (n == 0) return true;
+        bool increasing = true;
+        for (int64_t k = 1; k < n; ++k) increasing &= index[k - 1] < index[k];
+        return increasing && index[0] >= 0 && index[n - 1] < d;
+    }
+
+    NOVIKOFF_INLINE double dot(const double* w) const {
+        double a = 0, b = 0, c = 0, e = 0;
+        int64_t k = 0;
+        for (; k + 4 <= n; k += 4) {
+            a += double(x[k]) * w[index[k]];
+            b += double(x[k + 1]) * w[index[k + 1]];
+            c += double(x[k + 2]) * w[index[k + 2]];
+            e += double(x[k + 3]) * w[index[k + 3]];
+        }
+        for (; k < n; ++k) a += double(x[k]) * w[index[k]];
+        return (a + b) + (c + e);
+    }
+
+    NOVIKOFF_INLINE DotNorm dot_norm(const double* w) const { return {dot(w), norm2()}; }
+
+    NOVIKOFF_INLINE double norm2() const { return DenseRow<T>{x, n}.norm2(); }
+
+    template <int V>
+    NOVIKOFF_INLINE void scores(const double* w, int64_t stride, Vec* out) const {
+        Vec a[V] = {}, b[V] = {};
+        int64_t k = 0;
+        for (; k + 2 <= n; k += 2) {
+            const double *r = w + int64_t(index[k]) * stride, *s = w + int64_t(index[k + 1]) * stride;
+            double u = double(x[k]), v = double(x[k + 1]);
+            for (int i = 0; i < V; ++i) a[i] += u * load4(r + 4 * i);
+            for (int i = 0; i < V; ++i) b[i] += v * load4(s + 4 * i);
+        }
+        if (k < n)
+            for (int i = 0; i < V; ++i) a[i] += double(x[k]) * load4(w + int64_t(index[k]) * stride + 4 * i);
+        for (int i = 0; i < V; ++i) out[i] = a[i] + b[i];
+    }
+
+    NOVIKOFF_INLINE bool add(const Target& t) const {
+        bool finite = true;
+        for (int64_t k = 0; k < n; ++k) finite &= add_one(t, index[k], double(x[k]));
+        return finite;
+    }
+
+    template <class F>
+    NOVIKOFF_INLINE void for_each(F&& f) const {
+        for (int64_t k = 0; k < n; ++k)
+            if (x[k] != 0) f(int64_t(index[k]), double(x[k]));
+    }
+};
+
+// Prefetching: the loop says which row it will visit in a while, the matrix knows what to fetch.
+// `near` fetches what is needed to start on a row, `far` what is needed to find it.
+template <class T>
+struct DenseRows {
+    using Row = DenseRow<T>;
+    const T* data;
+    int64_t n, d, stride;
+
+    NOVIKOFF_INLINE Row operator[](int64_t i) const { return {data + i * stride, d}; }
+    int64_t lookahead() const { return 1; }
+    NOVIKOFF_INLINE void fetch_far(int64_t) const {}
+    NOVIKOFF_INLINE void fetch_near(int64_t i, const double*, int64_t, bool) const {
+        const char* p = reinterpret_cast<const char*>(data + i * stride);
+        int64_t bytes = std::min<int64_t>(d * int64_t(sizeof(T)), 4096);
+        for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(p + k);
+    }
+};
+
+template <class T, class I>
+struct SparseRows {
+    using Row = SparseRow<T, I>;
+    const T* data;
+    const I* indices;
+    const I* indptr;
+    int64_t n, d;
+
+    NOVIKOFF_INLINE Row operator[](int64_t i) const {
+        return {data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i])};
+    }
+    // About 150 stored values ahead hides the latency of a random read (measured).
+    int64_t lookahead() const {
+        int64_t mean = n ? (int64_t(indptr[n]) - int64_t(indptr[0])) / n : 0;
+        return std::clamp<int64_t>(150 / std::max<int64_t>(mean, 1), 1, 16);
+    }
+    NOVIKOFF_INLINE void fetch_far(int64_t i) const {
+        const char* p = reinterpret_cast<const char*>(indices + indptr[i]);
+        const char* q = reinterpret_cast<const char*>(data + indptr[i]);
+        int64_t stored = std::min<int64_t>(indptr[i + 1] - indptr[i], 512);
+        for (int64_t k = 0; k < stored * int64_t(sizeof(I)); k += 64) __builtin_prefetch(p + k);
+        for (int64_t k = 0; k < stored * int64_t(sizeof(T)); k += 64) __builtin_prefetch(q + k);
+    }
+    NOVIKOFF_INLINE void fetch_near(int64_t i, const double* w, int64_t stride, bool large) const {
+        if (!large) return;
+        const Row row = (*this)[i];
+        int64_t stored = std::min<int64_t>(row.n, 512);
+        for (int64_t k = 0; k < stored; ++k)
+            __builtin_prefetch(w + (uint64_t(row.index[k]) * uint64_t(stride)), 0, 3);
+    }
+};
+
+}  // namespace novikoff
