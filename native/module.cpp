@@ -169,16 +169,20 @@ struct PyLearner : Learner {
     }
 };
 
-void check_visits(const Rows& rows, const PyLearner& m, const Labels& y, const std::optional<Floats>& c,
-                  const std::optional<Order>& order, int64_t begin, int64_t end) {
+void check_order(const Rows& rows, const std::optional<Order>& order, int64_t begin, int64_t end) {
     const int64_t n = rows.n();
-    if (rows.d() != m.features) throw std::invalid_argument("rows and weights differ in their number of features");
-    if (int64_t(y.shape(0)) != n || (c && int64_t(c->shape(0)) != n))
-        throw std::invalid_argument("labels or weights do not match the rows");
     if (begin < 0 || end < begin || end > (order ? int64_t(order->shape(0)) : n))
         throw std::invalid_argument("visits out of range");
     for (int64_t t = begin; order && t < end; ++t)
         if (order->data()[t] < 0 || order->data()[t] >= n) throw std::invalid_argument("order names a row out of range");
+}
+
+void check_visits(const Rows& rows, const Learner& m, const Labels& y, const std::optional<Floats>& c,
+                  const std::optional<Order>& order, int64_t begin, int64_t end) {
+    if (rows.d() != m.features) throw std::invalid_argument("rows and weights differ in their number of features");
+    if (int64_t(y.shape(0)) != rows.n() || (c && int64_t(c->shape(0)) != rows.n()))
+        throw std::invalid_argument("labels or weights do not match the rows");
+    check_order(rows, order, begin, end);
     for (int64_t t = begin; t < end; ++t) {
         int32_t label = y.data()[order ? order->data()[t] : t];
         if (label < 0 || label >= m.classes) throw std::invalid_argument("label out of range");
@@ -223,6 +227,11 @@ NB_MODULE(_core, m) {
             [](const PyLearner& l) { return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator); },
             [](PyLearner& l, std::tuple<int64_t, int64_t> v) { l.fallbacks = {std::get<0>(v), std::get<1>(v)}; })
         .def("measure_norm", &PyLearner::measure_norm, nb::call_guard<nb::gil_scoped_release>())
+        .def("view", [](const PyLearner& l) {
+            PyLearner copy(l);
+            copy.record = nullptr;
+            return copy;
+        }, "The same weights with counts of its own.")
         .def("record_updates", [](PyLearner& l) { l.record = &l.updates_made; })
         .def("recorded", [](const PyLearner& l) {
             std::vector<std::tuple<int64_t, int32_t, int32_t, double, int64_t>> out;
@@ -248,16 +257,37 @@ NB_MODULE(_core, m) {
 
     m.def(
         "scan",
-        [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
-           const std::optional<Order>& order, int64_t begin, int64_t end) {
-            check_visits(rows, l, y, c, order, begin, end);
-            const Visits v = visits(y, c, order, begin, end);
+        [](const Rows& rows, const std::optional<Floats>& c, const std::optional<Order>& order, int64_t begin, int64_t end,
+           double bias_square) {
+            check_order(rows, order, begin, end);
+            if (c && int64_t(c->shape(0)) != rows.n()) throw std::invalid_argument("weights do not match the rows");
+            const Visits v{nullptr, c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
+            Learner l;
+            l.features = rows.d();
+            l.bias2 = bias_square;
             nb::gil_scoped_release nogil;
             Scan s = rows.visit([&](auto& r) { return scan(l, r, v); });
-            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.smallest_norm);
+            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, l.radius, l.largest_row,
+                                   l.most_stored, s.smallest_norm);
         },
-        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
-        nb::arg("begin"), nb::arg("end"), "Check rows without learning: (problem, row, smallest norm that is not 0).");
+        nb::arg("rows"), nb::arg("weights").none(), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"),
+        nb::arg("bias_square"),
+        "Check rows without learning: (problem, row, radius, largest norm, most stored values, smallest norm > 0).");
+
+    m.def(
+        "row_norms",
+        [](const Rows& rows, double bias_square) {
+            const int64_t n = rows.n();
+            double* out = new double[size_t(n)];
+            nb::capsule owner(out, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+            Learner l;
+            l.bias2 = bias_square;
+            rows.visit([&](auto& r) {
+                for (int64_t i = 0; i < n; ++i) out[i] = l.row_norm(r[i], r[i].norm2());
+            });
+            return nb::ndarray<nb::numpy, double, nb::ndim<1>>(out, {size_t(n)}, owner);
+        },
+        nb::arg("rows"), nb::arg("bias_square"), "The norm of every row with its bias coordinate.");
 
     m.def(
         "smallest",

@@ -1,0 +1,92 @@
+"""Arrays as rows: what can be read in place is, what must be converted is converted once.
+
+Read in place: C-ordered float32, float64 and uint8 arrays (also slices of rows or of leading
+columns, and memory-mapped files), and CSR with float32 or float64 values and int32 or int64 indices.
+Copied once: Fortran order, CSC and other sparse formats, other number types, CSR rows whose indices
+are not in order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from novikoff import _core
+
+IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
+SPARSE_IN_PLACE = IN_PLACE[:2]
+
+
+def is_readable(X: Any) -> bool:
+    """Whether the core can read `X` where it lies."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.dtype in IN_PLACE and _rows_contiguous(X)
+    if sp.issparse(X) and X.format == "csr":
+        return X.dtype in SPARSE_IN_PLACE and X.indices.dtype == X.indptr.dtype
+    return False
+
+
+def _rows_contiguous(X: np.ndarray[Any, Any]) -> bool:
+    return (
+        (X.strides[1] == X.itemsize or X.shape[1] <= 1) and X.strides[0] % X.itemsize == 0 and X.flags.aligned
+    )
+
+
+def as_readable(X: Any) -> Any:
+    """`X` itself where it can be read in place, otherwise one converted copy."""
+    if is_readable(X):
+        return X
+    if sp.issparse(X):
+        X = X.tocsr()
+        if X.dtype not in SPARSE_IN_PLACE:
+            X = X.astype(np.float64)
+        if X.indices.dtype != X.indptr.dtype:
+            wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
+            X = sp.csr_array((X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape, copy=False)
+        return X
+    X = np.asarray(X)
+    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in IN_PLACE else np.float64)
+
+
+def rows_of(X: Any) -> _core.Rows:
+    """The native view of a matrix that `is_readable`."""
+    if sp.issparse(X):
+        return _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
+    return _core.Rows(X)
+
+
+def in_order(X: Any) -> Any:
+    """A CSR copy with the indices of each row sorted and repeated ones added up."""
+    X = X.copy()
+    X.has_canonical_format = False
+    X.has_sorted_indices = False
+    X.sum_duplicates()
+    return X
+
+
+def row_bytes(X: Any) -> int:
+    """About how many bytes one row takes."""
+    if sp.issparse(X):
+        return 1 + (X.data.itemsize + X.indices.itemsize) * X.nnz // max(X.shape[0], 1)
+    return 1 + int(X.itemsize) * int(X.shape[1])
+
+
+def is_memory_mapped(X: Any) -> bool:
+    """Whether a dense array lies in a memory-mapped file, directly or as a view."""
+    while X is not None:
+        if isinstance(X, np.memmap):
+            return True
+        X = getattr(X, "base", None)
+    return False
+
+
+def first_not_finite(X: Any, row: int) -> tuple[int, float]:
+    """Column and value of the first NaN or infinity in a row known to have one."""
+    if sp.issparse(X):
+        part = slice(X.indptr[row], X.indptr[row + 1])
+        k = int(np.flatnonzero(~np.isfinite(X.data[part]))[0])
+        return int(X.indices[part][k]), float(X.data[part][k])
+    k = int(np.flatnonzero(~np.isfinite(X[row]))[0])
+    return k, float(X[row, k])

@@ -1,0 +1,351 @@
+"""What the batch classifiers share: reading X and y, weights, predicting, reporting."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_sample_weight,
+    _get_feature_names,
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from novikoff.arrays import is_readable
+from novikoff.model import Floats, Ints, Settings
+from novikoff.parameters import check_parameters
+from novikoff.report import Report
+from novikoff.training import Model, Plan, Run
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A numpy Generator from whatever scikit-learn users pass as `random_state`."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(random_state._bit_generator)
+    return np.random.default_rng(random_state)
+
+
+def read_labels(y: Any) -> np.ndarray[Any, Any]:
+    """`y` as a one-dimensional array of class labels."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        if np.isnan(y).any():
+            raise ValueError("Input y contains NaN: every row needs a label.")
+        if not np.isfinite(y).all() or (y != np.trunc(y)).any():
+            raise ValueError(
+                "Unknown label type: continuous. A classifier needs class labels; y holds fractions or infinity."
+            )
+    return y
+
+
+def encode(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any] | None) -> tuple[np.ndarray[Any, Any], Ints]:
+    """The sorted classes (or those given) and the index of each label among them."""
+    if classes is None:
+        classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
+        found, labels = _look_up(y, classes)
+        if not found.all():
+            classes, labels = np.unique(y, return_inverse=True)
+        return classes, labels.astype(np.int32, copy=False)
+    found, labels = _look_up(y, classes)
+    if not found.all():
+        unknown = np.unique(y[~found])
+        raise ValueError(f"y has classes that were not declared: {list(unknown[:5])}; known are {list(classes[:20])}.")
+    return classes, labels.astype(np.int32, copy=False)
+
+
+def _look_up(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+    try:
+        labels = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        return np.asarray(classes[labels] == y), labels
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in [*y.tolist(), *classes.tolist()]})
+        raise TypeError(f"Labels must all be of one kind, but y mixes {' and '.join(kinds)}.") from None
+
+
+class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Abstract: a classifier whose parameters are in `parameters` and whose training is a `Run`."""
+
+    _names: tuple[str, ...]
+    _model: Model
+    _run: Run
+
+    # -- reading -------------------------------------------------------------------------------------
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """`X` ready for the core: itself where it can be read in place, else one copy."""
+        if not reset:
+            _check_feature_names(self, X, reset=False)
+        if not is_readable(X) or 0 in X.shape:
+            X = check_array(
+                X,
+                accept_sparse="csr",
+                accept_large_sparse=True,
+                dtype=[np.float64, np.float32] if sp.issparse(X) else [np.float64, np.float32, np.uint8],
+                order="C",
+                ensure_all_finite=False,
+                estimator=self,
+                input_name="X",
+            )
+            if sp.issparse(X) and X.indices.dtype != X.indptr.dtype:
+                wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
+                X = sp.csr_array((X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape)
+        if not reset and X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return X
+
+    def _set_features(self, raw: Any, X: Any) -> None:
+        self.n_features_in_ = X.shape[1]
+        names = _get_feature_names(raw)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _read_labels(self, X: Any, y: Any) -> np.ndarray[Any, Any]:
+        y = read_labels(y)
+        if len(y) != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} labels: they must have the same length.")
+        return y
+
+    def _read_weights(self, sample_weight: Any, X: Any) -> Floats | None:
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("sample_weight is 0 for every row: nothing is left to learn from.")
+        return np.ascontiguousarray(weights)
+
+    def _weights(self, classes: Any, labels: Ints, sample_weight: Floats | None) -> Floats | None:
+        """What multiplies each row's step: its own weight times its class's."""
+        if getattr(self, "class_weight", None) is None:
+            return sample_weight
+        if isinstance(self.class_weight, dict):
+            unknown = [c for c in self.class_weight if c not in classes]
+            if unknown:
+                raise ValueError(f"class_weight names classes that y does not have: {unknown}; known are {list(classes)}.")
+        used = labels if sample_weight is None else labels[sample_weight > 0]
+        by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[used])
+        weights: Floats = by_class[labels]
+        return weights if sample_weight is None else weights * sample_weight
+
+    # -- training ------------------------------------------------------------------------------------
+    def _settings(self) -> Settings:
+        return Settings(
+            rule=self.rule,
+            ties=self.ties,
+            margin=float(self.margin),
+            C=float(self.C),
+            bias_square=float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0,
+            average=bool(getattr(self, "average", True)),
+            multiclass=getattr(self, "multiclass", "joint"),
+        )
+
+    def _plan(self) -> Plan:
+        return Plan(
+            max_epochs=int(self.max_epochs),
+            order=self.order,
+            rng=generator(self.random_state),
+            early_stopping=bool(getattr(self, "early_stopping", False)),
+            validation_fraction=float(getattr(self, "validation_fraction", 0.1)),
+            n_epochs_no_change=int(getattr(self, "n_epochs_no_change", 5)),
+            n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+            callback=self.callback,
+        )
+
+    def _read_all(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Ints, Floats | None]:
+        """(X, classes, labels, weights) for a fresh fit, everything checked but the values of X."""
+        check_parameters(self, self._names)
+        X = self._read(X, reset=True)
+        y = self._read_labels(X, y)
+        weights = self._read_weights(sample_weight, X)
+        kept = slice(None) if weights is None else weights > 0
+        classes, _ = encode(y[kept], None)
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes in y, but there is only one class: {classes[0]!r}."
+            )
+        if weights is None:
+            _, labels = encode(y, classes)
+        else:  # labels of rows without weight are never looked at
+            labels = np.zeros(len(y), dtype=np.int32)
+            labels[kept] = encode(y[kept], classes)[1]
+        return X, classes, labels, self._weights(classes, labels, weights)
+
+    def _finish(self, raw: Any, X: Any, classes: Any, model: Model, run: Run) -> None:
+        """Set every fitted attribute."""
+        self._set_features(raw, X)
+        self.classes_ = classes
+        self._set_run(model, run)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        self._warn_unless_separated(X)
+
+    def _set_run(self, model: Model, run: Run) -> None:
+        self._model, self._run = model, run
+        self._scorer = self._assigned = None
+        self.history_ = run.history
+        self.n_epochs_ = len(run.history)
+        self.n_updates_ = model.total("updates")
+        self.n_mistakes_ = model.total("mistakes")
+        self.converged_ = run.converged
+        self.verdict_ = run.verdict
+        self.radius_ = model.radius()
+        self.margin_ = run.margin
+        self.training_errors_ = run.training_errors
+
+    @property
+    def margin_upper_(self) -> float:
+        """‖w‖/Στ, which is at least γ; infinite before the first update or from given weights."""
+        return self._fitted("margin_upper_").margin_upper()
+
+    def _fitted(self, name: str) -> Model:
+        model = vars(self).get("_model")
+        if model is None:
+            raise AttributeError(f"This {type(self).__name__} has no {name}: it has not been fitted yet.")
+        return model  # type: ignore[no-any-return]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
+
+    def _warn_unless_separated(self, X: Any) -> None:
+        """Say once that the data were not separated, and what may help."""
+        run = self._run
+        if run.verdict == "separated" or (self._early() and len(run.history) < self.max_epochs):
+            return
+        mistakes = [int(r["mistakes"]) for r in run.history]
+        what = f"The training rows were not separated in {len(mistakes)} epoch(s): {mistakes[-1]:,} mistakes in the last"
+        if run.consistent:
+            text = f"{what}. Every row is predicted right, but a score is exactly 0, so the weights separate nothing"
+            text += "." if self.fit_intercept else "; a bias (fit_intercept=True) may."
+        else:
+            advice = ["average=True for a steadier model"] if not getattr(self, "average", True) else []
+            falling = _falling(mistakes)
+            if falling is not False:
+                advice.insert(0, "more epochs (max_epochs)")
+            if _off_centre(X):
+                advice.insert(0, "centring or scaling (R is far larger than the spread of the rows)")
+            advice.append("asking whether they can be separated at all (a linear program decides it)")
+            trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]
+            text = f"{what}{trend}. What may help: {'; '.join(advice)}."
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+    def _early(self) -> bool:
+        return bool(getattr(self, "early_stopping", False)) or self.callback is not None
+
+    # -- using ---------------------------------------------------------------------------------------
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from X and y."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> Any:
+        """The class of each row."""
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._read(X, reset=False)
+
+    def report(self) -> Report:
+        """The outcome of training as an object that prints itself, in text and in HTML."""
+        check_is_fitted(self)
+        model, run = self._model, self._run
+        settings = model.settings
+        radius, upper = self.radius_, self.margin_upper_
+        name, low, high = _bound(settings, model, radius, upper, run)
+        compensated = sum(learner.native.fallbacks[0] for learner in model.learners)
+        accumulator = sum(learner.native.fallbacks[1] for learner in model.learners)
+        order = self.order
+        if run.shuffled_in_blocks:
+            order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
+        return Report(
+            model=f"{type(self).__name__}(rule={settings.rule!r})",
+            rule=settings.rule,
+            n_rows=run.n_rows,
+            n_features=model.n_features,
+            n_classes=model.n_classes,
+            n_epochs=len(run.history),
+            converged=run.converged,
+            mistakes=self.n_mistakes_,
+            updates=self.n_updates_,
+            last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
+            verdict=run.verdict,
+            consistent=run.consistent,
+            radius=radius,
+            margin=run.margin,
+            margin_upper=upper,
+            bound=name,
+            bound_lower=low,
+            bound_upper=high,
+            training_errors=run.training_errors,
+            compensated=compensated,
+            accumulator=accumulator,
+            order=order,
+            seconds=sum(r["seconds"] for r in run.history),
+        )
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        if "_scorer" in state:
+            state["_scorer"] = None
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _bound(settings: Settings, model: Model, radius: float, upper: float, run: Run) -> tuple[str, float, float]:
+    """The rule's own mistake bound: its name, and the bracket that the margins give it."""
+    parts = model.n_classes if model.apart else 1
+    margin = run.margin if run.verdict == "separated" else 0.0
+    extra = 0.0
+    name = "(R/γ)²" if parts == 1 else f"the {parts} classes' (R/γ)²"
+    if settings.rule == "normalized":
+        # the same theorem on the rows scaled to norm 1 (weights of samples stay factors)
+        steps = model.total("updates")
+        margin = run.unit_margin if margin else 0.0
+        upper = model.norm() / steps if steps and parts == 1 and model.from_zero else math.inf
+        radius = math.sqrt(2) if model.n_classes > 2 and not model.apart else 1.0
+        name = "1/γₙ²" if radius == 1.0 else "2/γₙ²"
+    if settings.rule == "margin":
+        extra, name = 2 * settings.margin, "(R² + 2β)/γ²"
+    if not model.from_zero:
+        return name, 0.0, math.inf
+    low = (radius**2 + extra) / upper**2 if upper and parts == 1 else 0.0
+    return name, low, parts * (radius**2 + extra) / margin**2 if margin > 0 else math.inf
+
+
+def _falling(mistakes: Sequence[int]) -> bool | None:
+    """Whether the last quarter of the epochs made fewer mistakes than the quarter before; None: too few."""
+    quarter = len(mistakes) // 4
+    if not quarter:
+        return None if len(mistakes) < 2 else mistakes[-1] < mistakes[0]
+    return sum(mistakes[-quarter:]) < sum(mistakes[-2 * quarter : -quarter])
+
+
+def _off_centre(X: Any) -> bool:
+    """Whether R is more than ten times the spread, judged on a thousand rows."""
+    step = max(X.shape[0] // 1000, 1)
+    sample = X[::step]
+    if sp.issparse(sample):
+        return False  # centring would destroy the zeros
+    sample = np.asarray(sample, dtype=np.float64)
+    spread = np.linalg.norm(sample - sample.mean(axis=0), axis=1).max()
+    return bool(np.linalg.norm(sample, axis=1).max() > 10 * spread)

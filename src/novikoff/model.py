@@ -1,0 +1,238 @@
+"""A linear model as plain data: weights, running sums, counts; growing, predicting, pickling.
+
+Weights are stored feature by feature, `weights[j, c]`, so that all class scores of a sparse feature
+share a cache line; two classes share one column. `coef` gives the usual (classes, features) view.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import _core
+from novikoff.arrays import first_not_finite, in_order, rows_of
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+HUGE = 1 << 23  # bytes of weights from which huge pages are asked for
+
+
+class UnsortedIndices(Exception):
+    """A CSR matrix has rows whose indices are not strictly increasing."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a learner decides and steps: everything its rule needs to know."""
+
+    rule: str = "perceptron"
+    ties: str = "positive"
+    margin: float = 0.0
+    C: float = 1.0
+    bias_square: float = 1.0
+    average: bool = False
+    multiclass: str = "joint"
+
+
+def width(n_classes: int) -> int:
+    """Columns of the weight array: one for two classes, else padded to whole vectors of four."""
+    return 1 if n_classes == 2 else -(-n_classes // 4) * 4
+
+
+def _zeros(d: int, n_classes: int) -> Floats:
+    weights = np.zeros((d, width(n_classes)))
+    if weights.nbytes >= HUGE:
+        _core.advise_huge_pages(weights)
+    return weights
+
+
+class Learner:
+    """Weights with their native learner; `n_classes` ≥ 2."""
+
+    COUNTS = ("visits", "mistakes", "updates", "step_sum", "radius", "largest_row", "most_stored", "fallbacks")
+
+    def __init__(self, n_classes: int, n_features: int, settings: Settings) -> None:
+        self.n_classes, self.settings = n_classes, settings
+        self.weights = _zeros(n_features, n_classes)
+        self.bias: Floats = np.zeros(width(n_classes))
+        self.weight_sums = _zeros(n_features, n_classes) if settings.average else None
+        self.bias_sums = np.zeros(width(n_classes)) if settings.average else None
+        self._connect()
+
+    def _connect(self) -> None:
+        s = self.settings
+        self.native = _core.Learner(
+            self.n_classes,
+            self.weights,
+            self.bias,
+            self.weight_sums,
+            self.bias_sums,
+            s.rule,
+            s.ties == "mistake",
+            s.margin,
+            s.C,
+            s.bias_square,
+        )
+
+    def counts(self) -> dict[str, Any]:
+        return {name: getattr(self.native, name) for name in self.COUNTS}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {k: v for k, v in vars(self).items() if k != "native"}
+        return state | {"counts": self.counts()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        counts = state.pop("counts")
+        vars(self).update(state)
+        self._connect()
+        for name, value in counts.items():
+            setattr(self.native, name, value)
+
+    def copy(self) -> Learner:
+        """An independent copy."""
+        twin = object.__new__(Learner)
+        state = self.__getstate__()
+        twin.__setstate__({k: v.copy() if isinstance(v, np.ndarray) else v for k, v in state.items()})
+        return twin
+
+    def set_weights(self, coef: Floats, intercept: Floats) -> None:
+        """Overwrite the weights from (classes, features) and (classes,) arrays."""
+        k = coef.shape[0]
+        self.weights[:, :k] = coef.T + 0.0  # no negative zeros: a sparse row would keep them
+        self.bias[:k] = intercept + 0.0
+        self.native.measure_norm()
+
+    def grow(self, n_classes: int) -> None:
+        """Add classes with zero rows; a shared column becomes −w for the first class, +w for the second."""
+        k, counts = self.n_classes, self.counts()
+        self.n_classes = n_classes
+
+        def widened(a: Floats | None) -> Floats | None:
+            if a is None:
+                return None
+            out = np.zeros((*a.shape[:-1], width(n_classes)))
+            if k == 2:
+                out[..., 0] = 0.0 - a[..., 0]
+                out[..., 1] = a[..., 0]
+            else:
+                out[..., :k] = a[..., :k]
+            return out
+
+        weights, bias = widened(self.weights), widened(self.bias)
+        assert weights is not None and bias is not None
+        self.weights, self.bias = weights, bias
+        self.weight_sums, self.bias_sums = widened(self.weight_sums), widened(self.bias_sums)
+        self._connect()
+        for name, value in counts.items():
+            setattr(self.native, name, value)
+
+    def averaged(self) -> tuple[Floats, Floats]:
+        """The mean of the weights after each visit: (T·w − sums)/T."""
+        t = float(self.native.visits)
+        if self.weight_sums is None or self.bias_sums is None or not t:
+            return self.weights, self.bias
+        mean = t * self.weights
+        mean -= self.weight_sums
+        mean /= t
+        return mean, (t * self.bias - self.bias_sums) / t
+
+    def n_columns(self) -> int:
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def coef(self, weights: Floats | None = None) -> Floats:
+        """(classes, features), or (1, features) for two classes: a view of the weights."""
+        view: Floats = (self.weights if weights is None else weights).T[: self.n_columns()]
+        return view
+
+    def intercept(self, bias: Floats | None = None) -> Floats:
+        view: Floats = (self.bias if bias is None else bias)[: self.n_columns()]
+        return view
+
+
+class Scorer:
+    """Fixed weights, ready to predict; safe to share between threads."""
+
+    def __init__(self, native: _core.Learner, n_classes: int) -> None:
+        self._native, self.n_classes = native, n_classes
+
+    @classmethod
+    def from_learner(cls, learner: Learner) -> Scorer:
+        """The learner's last weights, where they lie."""
+        return cls(learner.native.view(), learner.n_classes)
+
+    @classmethod
+    def from_weights(cls, coef: Floats, intercept: Floats) -> Scorer:
+        """Any (classes, features) and (classes,) arrays; one row means two classes."""
+        n_classes = 2 if coef.shape[0] == 1 else coef.shape[0]
+        weights, bias = np.zeros((coef.shape[1], width(n_classes))), np.zeros(width(n_classes))
+        weights[:, : coef.shape[0]] = coef.T
+        bias[: coef.shape[0]] = intercept
+        native = _core.Learner(n_classes, weights, bias, None, None, "perceptron", False, 0.0, 1.0, 0.0)
+        return cls(native, n_classes)
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> Ints:
+        """The exact class of each row."""
+        out = np.empty(X.shape[0], dtype=np.int32)
+        return self._run(_core.predict, X, out, n_jobs)
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Scores whose sign, or argmax, is the exact one."""
+        n = X.shape[0]
+        out = np.empty(n if self.n_classes == 2 else (n, self.n_classes))
+        return self._run(_core.scores, X, out, n_jobs)
+
+    def _run(self, loop: Callable[..., tuple[str, int]], X: Any, out: Any, n_jobs: int | None) -> Any:
+        rows, n = rows_of(X), X.shape[0]
+        jobs = threads(n_jobs)
+        # A native learner counts its fallbacks, so every thread has one of its own.
+        cuts = np.linspace(0, n, min(jobs, max(n // 1000, 1)) + 1).astype(int).tolist()
+        parts = list(zip(cuts[:-1], cuts[1:], strict=True))
+        if len(parts) == 1:
+            outcomes = [loop(self._native.view(), rows, 0, n, out)]
+        else:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                outcomes = list(pool.map(lambda p: loop(self._native.view(), rows, *p, out), parts))
+        try:
+            for problem, row in outcomes:
+                raise_problem(problem, row, X)
+        except UnsortedIndices:
+            return self._run(loop, in_order(X), out, n_jobs)
+        return out
+
+
+def threads(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` asks for, read as scikit-learn reads it."""
+    if n_jobs is None:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+
+
+def raise_problem(problem: str, row: int, X: Any, largest: float = 0.0) -> None:
+    """Turn a loop's outcome into one clear error; nothing when there is none."""
+    if not problem:
+        return
+    if problem == "not finite":
+        column, value = first_not_finite(X, row)
+        shown = "NaN" if np.isnan(value) else "infinity"
+        raise ValueError(
+            f"Input X contains {shown} at row {row}, column {column}. Remove or impute such rows first."
+        )
+    if problem == "bad index":
+        part = X.indices[X.indptr[row] : X.indptr[row + 1]]
+        if part.min() < 0 or part.max() >= X.shape[1]:
+            wrong = int(part.min() if part.min() < 0 else part.max())
+            raise ValueError(f"Row {row} of the sparse X has index {wrong}, but X has {X.shape[1]} columns.")
+        raise UnsortedIndices
+    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0 else 1024
+    raise OverflowError(
+        f"The update at row {row} would make a weight infinite: scale X by 2**{-exponent} "
+        f"(its rows then have norms near 1). The model is as it was before the call."
+    )

@@ -1,0 +1,322 @@
+"""`Perceptron`: the linear perceptron as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from novikoff import training
+from novikoff.classifier import PerceptronClassifier, encode
+from novikoff.model import Floats, Scorer
+from novikoff.parameters import check_parameters, default, parameter_help
+
+
+class Perceptron(PerceptronClassifier):
+    """A perceptron that stops when the data are separated, and says whether they were.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        The weights that predict: the last ones, or their mean with `average=True`. Read-only views;
+        assign a new array to change them.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. The second of two classes is +1.
+    n_epochs_, n_updates_, n_mistakes_ : int
+        Epochs of this fit; updates and mistakes over all calls.
+    converged_ : bool
+        An epoch passed without an update.
+    verdict_ : {{'separated', 'undecided'}}
+        'separated': the stored witness has y·s > 0 on every training row, checked exactly.
+    witness_ : (coef, intercept) or None
+        The last weights, lifted off a tie through the bias where that was needed.
+    radius_ : float
+        R: the largest norm of a row with its bias (√2 times it for joint multiclass).
+    margin_ : float
+        The witness's smallest margin. When a row is wrong the scan ends there, and this is that
+        row's margin: not positive, and no less than the smallest one. NaN after `partial_fit`.
+    margin_upper_ : float
+        ‖w‖/Στ, which is at least γ.
+    training_errors_ : int or None
+        Wrong training rows, where they are known: 0 after a clean run, counted for averaged weights.
+    history_ : list of dict
+        Per epoch: mistakes, updates, norm of the weights, seconds (and the held-out accuracy).
+
+    Notes
+    -----
+    `partial_fit` may meet classes it has not seen: each gets a zero row. Growing from two classes to
+    three turns `coef_` from shape (1, d) into (3, d) with rows −w, +w and 0 (what joint updates would
+    have left), and a tie, which predicted the second class before, now predicts the lowest class.
+
+    Examples
+    --------
+    The lecture notes' six points, visited in order, without a bias:
+
+    >>> import numpy as np
+    >>> from novikoff import Perceptron
+    >>> X = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
+    >>> y = np.array([-1, 1, 1, -1, -1, 1])
+    >>> model = Perceptron(order="cyclic", fit_intercept=False).fit(X, y)
+    >>> model.coef_
+    array([[3., 1.]])
+    >>> model.n_mistakes_, model.n_epochs_, model.verdict_
+    (3, 2, 'separated')
+    """
+
+    _names = (
+        "rule",
+        "average",
+        "fit_intercept",
+        "intercept_scaling",
+        "max_epochs",
+        "order",
+        "random_state",
+        "ties",
+        "margin",
+        "C",
+        "multiclass",
+        "class_weight",
+        "early_stopping",
+        "validation_fraction",
+        "n_epochs_no_change",
+        "warm_start",
+        "n_jobs",
+        "verbose",
+        "callback",
+    )
+
+    def __init__(
+        self,
+        rule: str = default("rule"),
+        *,
+        average: bool = default("average"),
+        fit_intercept: bool = default("fit_intercept"),
+        intercept_scaling: float = default("intercept_scaling"),
+        max_epochs: int = default("max_epochs"),
+        order: str = default("order"),
+        random_state: Any = default("random_state"),
+        ties: str = default("ties"),
+        margin: float = default("margin"),
+        C: float = default("C"),
+        multiclass: str = default("multiclass"),
+        class_weight: Any = default("class_weight"),
+        early_stopping: bool = default("early_stopping"),
+        validation_fraction: float = default("validation_fraction"),
+        n_epochs_no_change: int = default("n_epochs_no_change"),
+        warm_start: bool = default("warm_start"),
+        n_jobs: int | None = default("n_jobs"),
+        verbose: int = default("verbose"),
+        callback: Any = default("callback"),
+    ) -> None:
+        self.rule = rule
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.ties = ties
+        self.margin = margin
+        self.C = C
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # -- learning ------------------------------------------------------------------------------------
+    def fit(
+        self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from scratch, or from given weights, or from where the last fit ended (`warm_start`).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+        y : array of n labels
+        coef_init, intercept_init : arrays shaped as `coef_` and `intercept_`, optional
+            Weights to start from. The mistake bounds then no longer apply and are not reported.
+        sample_weight : array of n numbers ≥ 0, optional
+            Factors on each row's step; rows of weight 0 are left out.
+        """
+        raw = X
+        X, classes, labels, weights = self._read_all(X, y, sample_weight)
+        start = None
+        if self.warm_start and self.__sklearn_is_fitted__() and coef_init is None and intercept_init is None:
+            start = self._continued(X, classes)
+        init = self._init(coef_init, intercept_init, len(classes), X.shape[1])
+        model, run = training.fit(
+            X, labels, len(classes), self._settings(), self._plan(), weights=weights, start=start, init=init
+        )
+        self._finish(raw, X, classes, model, run)
+        return self
+
+    def _continued(self, X: Any, classes: Any) -> training.Model:
+        if X.shape[1] != self.n_features_in_ or not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start goes on from {self.n_features_in_} features and classes {list(self.classes_)}, but now "
+                f"there are {X.shape[1]} and {list(classes)}: fit a clone instead."
+            )
+        if self._settings() != self._model.settings:
+            raise ValueError("warm_start cannot change the rule, bias or averaging of the fit before: fit a clone.")
+        return self._model
+
+    def _init(self, coef: Any, intercept: Any, n_classes: int, d: int) -> tuple[Floats, Floats] | None:
+        if coef is None and intercept is None:
+            return None
+        k = 1 if n_classes == 2 else n_classes
+        coef = np.zeros((k, d)) if coef is None else np.atleast_2d(np.asarray(coef, dtype=np.float64))
+        intercept = np.zeros(k) if intercept is None else np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        if coef.shape != (k, d) or intercept.shape != (k,):
+            raise ValueError(
+                f"coef_init and intercept_init must have shapes ({k}, {d}) and ({k},), "
+                f"not {coef.shape} and {intercept.shape}."
+            )
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise ValueError("coef_init and intercept_init must be finite.")
+        if intercept.any() and not self.fit_intercept:
+            raise ValueError("intercept_init needs fit_intercept=True.")
+        return coef, intercept
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows once, in their order, going on from what there is.
+
+        `classes` declares all classes at the first call; without it they are those of the rows so far,
+        and unseen ones are added as they come. A chunk that is refused leaves the model as it was.
+        """
+        check_parameters(self, self._names)
+        begun = "_model" in vars(self)
+        if begun and self._settings() != self._model.settings:
+            raise ValueError("partial_fit cannot change the rule, bias or averaging of a model: fit a clone.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once. Compute the weights with "
+                "sklearn.utils.compute_class_weight and pass them as a dict."
+            )
+        raw = X
+        X = self._read(X, reset=not begun)
+        y = self._read_labels(X, y)
+        weights = self._read_weights(sample_weight, X)
+        known, labels = self._known_classes(y, classes, begun)
+        weights = self._weights(known, labels, weights)
+        model = self._model if begun else training.Model(len(known), X.shape[1], self._settings())
+        run = training.learn(model, X, labels, len(known), weights)
+        if not begun:
+            self._set_features(raw, X)
+        self.classes_ = known
+        self._set_run(model, run)
+        return self
+
+    def _known_classes(self, y: Any, classes: Any, begun: bool) -> tuple[Any, Any]:
+        """All classes from now on, in the model's order, and the rows' labels among them."""
+        if classes is not None:
+            classes = np.unique(np.asarray(classes))
+            if begun and not np.array_equal(classes, np.unique(self.classes_)):
+                raise ValueError(
+                    f"`classes={list(classes)}` is not the same as on last call to partial_fit, "
+                    f"was: {list(self.classes_)}."
+                )
+        known = self.classes_ if begun else classes
+        if known is None:
+            known, labels = encode(y, None)
+        elif not begun:
+            return encode(y, known)
+        else:
+            order = np.argsort(known)
+            declared = known[order]
+            spot = np.minimum(np.searchsorted(declared, y), len(declared) - 1)
+            new = np.unique(y[declared[spot] != y])
+            if len(new):  # appended, so that no class changes its index
+                known = np.concatenate([known, new])
+                order = np.argsort(known)
+            labels = order[encode(y, known[order])[1]].astype(np.int32)
+        if len(known) < 2:
+            raise ValueError(
+                f"partial_fit needs two classes to begin with, but there is only one class: {known[0]!r}. "
+                "Declare them with classes=[...]."
+            )
+        return known, labels
+
+    # -- weights -------------------------------------------------------------------------------------
+    @property
+    def coef_(self) -> Any:
+        return self._pair("coef_")[0]
+
+    @coef_.setter
+    def coef_(self, value: Any) -> None:
+        self._assigned, self._scorer = (value, self._pair("coef_")[1]), None
+
+    @property
+    def intercept_(self) -> Any:
+        return self._pair("intercept_")[1]
+
+    @intercept_.setter
+    def intercept_(self, value: Any) -> None:
+        self._assigned, self._scorer = (self._pair("intercept_")[0], value), None
+
+    @property
+    def witness_(self) -> tuple[Floats, Floats] | None:
+        self._fitted("witness_")
+        return self._run.witness
+
+    def _pair(self, name: str) -> tuple[Any, Any]:
+        """The weights in force: those assigned by hand, or the model's last or averaged ones."""
+        model = self._fitted(name)
+        if self._assigned is not None:
+            return self._assigned  # type: ignore[no-any-return]
+        coef, intercept = model.coef(averaged=model.settings.average)
+        if model.settings.average:
+            self._assigned = coef, intercept  # O(features) to make, so made once
+        coef, intercept = coef.view(), intercept.view()
+        coef.flags.writeable = intercept.flags.writeable = False
+        return coef, intercept
+
+    def sparsify(self) -> Self:
+        """Turn `coef_` into a sparse matrix, to save memory where most weights are 0."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Turn `coef_` back into a dense array."""
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    # -- predicting ----------------------------------------------------------------------------------
+    def _ready(self) -> Scorer:
+        scorer = self._scorer
+        if scorer is None:
+            if self._assigned is None and not self._model.settings.average:
+                scorer = self._model.scorer(averaged=False)
+            else:
+                coef, intercept = self._pair("coef_")
+                coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)
+                scorer = Scorer.from_weights(coef, np.asarray(intercept, dtype=np.float64))
+            self._scorer = scorer
+        return scorer  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row, by the exact sign or argmax of its scores."""
+        X = self._checked(X)
+        return self.classes_[self._ready().predict(X, self.n_jobs)]
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
+        X = self._checked(X)
+        return self._ready().scores(X, self.n_jobs)
+
+
+assert Perceptron.__doc__ is not None
+Perceptron.__doc__ = Perceptron.__doc__.format(parameters=parameter_help(Perceptron._names).replace("\n", "\n    "))

@@ -1,0 +1,180 @@
+"""The specification: a plain NumPy twin of every native loop.
+
+Slow on purpose. Decisions are taken on exact rational numbers, updates are elementwise float64
+operations, and nothing here shares code with the native core; the tests compare the two bit for bit.
+
+The words: d = y·(w·x + b) for two classes; d = s_y − s_r for more, where the rival r is the lowest
+class other than y with the highest score. The bias is one more coordinate of squared size
+`bias_square`, and b its contribution to the score.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def exact_dot(a: Floats, b: Floats) -> Fraction:
+    """a·b as a rational number.
+
+    >>> exact_dot(np.array([0.1, 1e300]), np.array([1.0, 1e300])) > 10**600
+    True
+    """
+    return sum((Fraction(float(p)) * Fraction(float(q)) for p, q in zip(a, b, strict=True)), Fraction(0))
+
+
+def rounded(value: Fraction) -> float:
+    """The nearest float64, ties to even; infinite where there is none.
+
+    >>> rounded(Fraction(1, 3)) == 1 / 3
+    True
+    """
+    try:
+        return value.numerator / value.denominator
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def norm(square: Fraction) -> float:
+    """sqrt(RN(square)), where the rounding to 53 bits knows no smallest or largest exponent."""
+    if square == 0:
+        return 0.0
+    shift = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(rounded(square / Fraction(4) ** shift)), shift)
+
+
+@dataclass
+class Twin:
+    """State of a linear learner: `weights[c]` and `bias[c]`, one row for two classes."""
+
+    classes: int
+    features: int
+    rule: str = "perceptron"
+    ties: str = "positive"
+    margin: float = 0.0
+    C: float = 1.0
+    bias_square: float = 1.0
+    visits: int = 0
+    mistakes: int = 0
+    updates: int = 0
+    step_sum: float = 0.0
+    record: list[tuple[int, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        rows = 1 if self.classes == 2 else self.classes
+        self.weights: Floats = np.zeros((rows, self.features))
+        self.bias: Floats = np.zeros(rows)
+        self.weight_sums: Floats = np.zeros((rows, self.features))
+        self.bias_sums: Floats = np.zeros(rows)
+
+    def score(self, x: Floats, c: int) -> Fraction:
+        return exact_dot(self.weights[c], x) + Fraction(float(self.bias[c]))
+
+    def difference(self, x: Floats, y: int) -> tuple[Fraction, int]:
+        """d and the rival."""
+        if self.classes == 2:
+            s = self.score(x, 0)
+            return (s if y == 1 else -s), 1 - y
+        scores = [self.score(x, c) for c in range(self.classes)]
+        others = [c for c in range(self.classes) if c != y]
+        rival = max(others, key=lambda c: (scores[c], -c))
+        return scores[y] - scores[rival], rival
+
+    def step(self, x: Floats, d: Fraction) -> float:
+        """τ, before the sample's weight."""
+        square = exact_dot(x, x) + Fraction(self.bias_square)
+        loss = rounded(1 - d)
+        square_z = (1 if self.classes == 2 else 2) * rounded(square)
+        match self.rule:
+            case "perceptron" | "margin":
+                return 1.0
+            case "normalized":
+                return 1 / norm(square) if square else 0.0
+            case "pa":
+                return loss / square_z if square_z else 0.0
+            case "pa1":
+                return min(self.C, loss / square_z if square_z else 0.0)
+            case "pa2":
+                return loss / (square_z + 1 / (2 * self.C))
+        raise ValueError(self.rule)
+
+    def visit(self, i: int, x: Floats, y: int, weight: float = 1.0) -> None:
+        """One example: decide, and update where the rule asks for it."""
+        d, rival = self.difference(x, y)
+        tie_hurts = self.ties == "mistake" or (y == 0 if self.classes == 2 else rival < y)
+        mistake = d < 0 or (d == 0 and tie_hurts)
+        update = {"margin": d <= Fraction(self.margin), "pa": d < 1, "pa1": d < 1, "pa2": d < 1}.get(
+            self.rule, mistake
+        )
+        self.mistakes += mistake
+        if update:
+            base = self.step(x, d)
+            tau = weight * base
+            moves = [(0, tau if y else -tau)] if self.classes == 2 else [(y, tau), (rival, -tau)]
+            for c, step in moves:
+                sum_step = self.visits * step  # the average: w̄ = (T·w − sums)/T after T visits
+                self.weights[c] = self.weights[c] + step * x
+                self.weight_sums[c] = self.weight_sums[c] + sum_step * x
+                self.bias[c] += step * self.bias_square
+                self.bias_sums[c] += sum_step * self.bias_square
+            self.updates += 1
+            self.step_sum += base
+            self.record.append((i, tau))
+        self.visits += 1
+
+    def epoch(self, X: npt.NDArray[Any], y: npt.NDArray[Any], order: Any = None, weights: Any = None) -> None:
+        """One visit to every row of `order`."""
+        for i in range(len(X)) if order is None else order:
+            weight = 1.0 if weights is None else float(weights[i])
+            self.visit(int(i), np.asarray(X[i], dtype=np.float64), int(y[i]), weight)
+
+    def most_violated(self, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> int:
+        """The row of the smallest d, compared as float64, lowest row first."""
+        d = [rounded(self.difference(np.asarray(x, dtype=np.float64), int(c))[0]) for x, c in zip(X, y, strict=True)]
+        return int(np.argmin(d))
+
+    def average(self) -> tuple[Floats, Floats]:
+        """The mean of the weights after each visit, and of the bias."""
+        t = float(self.visits)
+        if not t:
+            return self.weights, self.bias
+        return (t * self.weights - self.weight_sums) / t, (t * self.bias - self.bias_sums) / t
+
+    def predict(self, x: Floats) -> int:
+        """The class of one row under the last weights."""
+        if self.classes == 2:
+            return int(self.score(x, 0) >= 0)
+        return max(range(self.classes), key=lambda c: (self.score(x, c), -c))
+
+
+def vote(X: npt.NDArray[Any], y: npt.NDArray[Any], order: Any, tests: npt.NDArray[Any], twin: Twin) -> list[int]:
+    """Train `twin` over `order` and let every weight vector it held vote, as often as it survived."""
+    votes = [[0] * twin.classes for _ in tests]
+
+    def cast(count: int) -> None:
+        for v, x in zip(votes, tests, strict=True):
+            v[twin.predict(np.asarray(x, dtype=np.float64))] += count
+
+    survived = 0
+    for i in order:
+        before = twin.updates
+        snapshot = (twin.weights.copy(), twin.bias.copy())
+        twin.visit(int(i), np.asarray(X[i], dtype=np.float64), int(y[i]))
+        if twin.updates > before:
+            after = (twin.weights, twin.bias)
+            twin.weights, twin.bias = snapshot
+            cast(survived)
+            twin.weights, twin.bias = after
+            survived = 0
+        survived += 1
+    cast(survived)
+    if twin.classes == 2:  # sign of 0 is +1
+        return [int(v[1] >= v[0]) for v in votes]
+    return [int(np.argmax(v)) for v in votes]

@@ -1,0 +1,102 @@
+"""What a fit has to say for itself: counts beside the bounds, the margin's bracket, the verdict."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a fit. `str(report)` reads well, `report.to_dict()` is for machines.
+
+    The bound is known up to a bracket, because training itself brackets the margin γ:
+    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated.
+    """
+
+    model: str
+    rule: str
+    n_rows: int
+    n_features: int
+    n_classes: int
+    n_epochs: int
+    converged: bool
+    mistakes: int
+    updates: int
+    last_epoch_mistakes: int
+    verdict: str
+    consistent: bool
+    radius: float
+    margin: float
+    margin_upper: float
+    bound: str
+    bound_lower: float
+    bound_upper: float
+    training_errors: int | None
+    compensated: int
+    accumulator: int
+    order: str
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures by name."""
+        return asdict(self)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        count = "updates" if self.rule == "margin" else "mistakes"
+        lines = [
+            ("data", f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes"),
+            ("verdict", self._verdict()),
+            ("epochs", f"{self.n_epochs:,} ({self._ending()}), {self.order}, {self.seconds:.3g} s"),
+            ("mistakes", f"{self.mistakes:,} in all, {self.last_epoch_mistakes:,} in the last epoch"),
+            ("updates", f"{self.updates:,}"),
+            ("bound", self._bound(count)),
+            ("margin", self._margin()),
+            ("radius", f"R = {self.radius:.6g}"),
+        ]
+        if self.training_errors is not None:
+            lines.append(("errors", f"{self.training_errors:,} on the training rows"))
+        lines.append(
+            ("exactness", f"{self.compensated:,} decisions were too close for plain floating point, and settled exactly")
+        )
+        return lines
+
+    def _verdict(self) -> str:
+        if self.verdict == "separated":
+            return "separated: every row lies strictly on its own side, checked exactly"
+        if self.consistent:
+            return "undecided: consistent (no training error), but some score is exactly 0"
+        return "undecided: the last weights still get rows wrong"
+
+    def _ending(self) -> str:
+        return "converged" if self.converged else "not converged"
+
+    def _bound(self, count: str) -> str:
+        if not math.isfinite(self.bound_upper) and self.bound_lower == 0:
+            return f"{self.bound}: nothing is known about γ yet"
+        low, high = (_number(v) for v in (self.bound_lower, self.bound_upper))
+        if not math.isfinite(self.bound_upper):
+            return f"{count} ≤ {self.bound}, if the data are separable: then {self.bound} ≥ {low}"
+        return f"{count} ≤ {self.bound}, which lies between {low} and {high}"
+
+    def _margin(self) -> str:
+        upper = f"γ ≤ {self.margin_upper:.6g}" if math.isfinite(self.margin_upper) else "γ unbounded"
+        if self.verdict == "separated":
+            return f"{self.margin:.6g} ≤ {upper}"
+        return f"{upper} (‖w‖/Στ); no separating weights found yet"
+
+    def __str__(self) -> str:
+        return "\n".join([self.model, *(f"  {name:<10} {text}" for name, text in self._lines())])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in self._lines()
+        )
+        return f"<table><caption><b>{html.escape(self.model)}</b></caption><tbody>{rows}</tbody></table>"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 100 <= value < 1e7 else f"{value:.4g}"
