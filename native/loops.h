@@ -206,14 +206,16 @@ NOVIKOFF_CLONES Outcome scores(Learner& m, const Rows& rows, int64_t begin, int6
     return {};
 }
 
-// The smallest weight * d over a range of visits, correctly rounded, and the lowest row that has it.
+// The smallest weight * d over a range of visits, correctly rounded, and the lowest row that has it
+// (at 0 a row whose tie is a mistake comes before one whose tie is none).
 // `guarded` looks only at pairs where a tie would be a mistake (negatives; rivals below the label).
 // `stop` ends at the first row that the model gets wrong.
 struct Smallest {
     Outcome outcome;
     double value = INFINITY;
     int64_t row = -1;
-    bool wrong = false;
+    bool hurts = false;  // a tie at that row would be a mistake
+    bool wrong = false;  // some row is a mistake
 };
 
 template <class Rows>
@@ -235,9 +237,10 @@ NOVIKOFF_CLONES Smallest smallest(Learner& m, const Rows& rows, const Visits& v,
             bool tie_hurts = m.tie_is_mistake || (m.binary() ? y == 0 : c < y);
             bool wrong = value < 0 || (value == 0 && tie_hurts);
             value *= weight;
-            if (value < result.value || (value == result.value && i < result.row)) {
+            if (value < result.value || (value == result.value && tie_hurts && !result.hurts)) {
                 result.value = value;
                 result.row = i;
+                result.hurts = tie_hurts;
             }
             result.wrong |= wrong;
             if (wrong && stop) return result;

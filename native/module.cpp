@@ -297,11 +297,11 @@ NB_MODULE(_core, m) {
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
             Smallest s = rows.visit([&](auto& r) { return smallest(l, r, v, guarded, stop); });
-            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row, s.wrong);
+            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row, s.hurts, s.wrong);
         },
         nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
         nb::arg("begin"), nb::arg("end"), nb::arg("guarded"), nb::arg("stop"),
-        "The smallest difference: (problem, row, value, its row, whether a row is wrong).");
+        "The smallest difference: (problem, row, value, its row, whether a tie there hurts, whether a row is wrong).");
 
     m.def(
         "predict",

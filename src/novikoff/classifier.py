@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from novikoff.arrays import is_readable
-from novikoff.model import Floats, Ints, Settings
+from novikoff.model import Floats, Ints, Scorer, Settings
 from novikoff.parameters import check_parameters
 from novikoff.report import Report
 from novikoff.training import Model, Plan, Run
@@ -53,26 +53,39 @@ def read_labels(y: Any) -> np.ndarray[Any, Any]:
 
 def encode(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any] | None) -> tuple[np.ndarray[Any, Any], Ints]:
     """The sorted classes (or those given) and the index of each label among them."""
-    if classes is None:
-        classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
-        found, labels = _look_up(y, classes)
-        if not found.all():
-            classes, labels = np.unique(y, return_inverse=True)
-        return classes, labels.astype(np.int32, copy=False)
-    found, labels = _look_up(y, classes)
+    try:
+        if classes is None:
+            classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
+            found, labels = look_up(y, classes)
+            if not found.all():
+                classes, labels = np.unique(y, return_inverse=True)
+            return classes, labels.astype(np.int32, copy=False)
+        found, labels = look_up(y, classes)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in y.tolist()} | {type(v).__name__ for v in (classes or ())})
+        raise TypeError(f"Labels must all be of one kind, but y mixes {' and '.join(kinds)}.") from None
     if not found.all():
         unknown = np.unique(y[~found])
         raise ValueError(f"y has classes that were not declared: {list(unknown[:5])}; known are {list(classes[:20])}.")
     return classes, labels.astype(np.int32, copy=False)
 
 
-def _look_up(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> tuple[Any, Any]:
-    try:
-        labels = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        return np.asarray(classes[labels] == y), labels
-    except TypeError:
-        kinds = sorted({type(v).__name__ for v in [*y.tolist(), *classes.tolist()]})
-        raise TypeError(f"Labels must all be of one kind, but y mixes {' and '.join(kinds)}.") from None
+def look_up(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+    """Which labels are among the sorted `classes`, and where."""
+    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return np.asarray(classes[places] == y), places
+
+
+class InForce:
+    """The weights that predict, made when first needed: by hand, or from the model."""
+
+    def __init__(self) -> None:
+        self.assigned: tuple[Any, Any] | None = None  # set by the user, or by sparsify
+        self.averaged: tuple[Floats, Floats] | None = None
+        self.scorer: Scorer | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"assigned": self.assigned, "averaged": None, "scorer": None}
 
 
 class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -81,6 +94,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     _names: tuple[str, ...]
     _model: Model
     _run: Run
+    _in_force: InForce
 
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
@@ -126,8 +140,6 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if sample_weight is None:
             return None
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise ValueError("sample_weight is 0 for every row: nothing is left to learn from.")
         return np.ascontiguousarray(weights)
 
     def _weights(self, classes: Any, labels: Ints, sample_weight: Floats | None) -> Floats | None:
@@ -198,7 +210,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _set_run(self, model: Model, run: Run) -> None:
         self._model, self._run = model, run
-        self._scorer = self._assigned = None
+        self._in_force = InForce()
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_updates_ = model.total("updates")
@@ -299,12 +311,6 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             seconds=sum(r["seconds"] for r in run.history),
         )
 
-    def __getstate__(self) -> Any:
-        state = dict(super().__getstate__())
-        if "_scorer" in state:
-            state["_scorer"] = None
-        return state
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -347,5 +353,6 @@ def _off_centre(X: Any) -> bool:
     if sp.issparse(sample):
         return False  # centring would destroy the zeros
     sample = np.asarray(sample, dtype=np.float64)
-    spread = np.linalg.norm(sample - sample.mean(axis=0), axis=1).max()
-    return bool(np.linalg.norm(sample, axis=1).max() > 10 * spread)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.linalg.norm(sample - sample.mean(axis=0), axis=1).max()
+        return bool(np.linalg.norm(sample, axis=1).max() > 10 * spread)

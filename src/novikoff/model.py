@@ -90,7 +90,9 @@ class Learner:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         counts = state.pop("counts")
-        vars(self).update(state)
+        for name, value in state.items():  # arrays loaded from a read-only map are copied: learning writes
+            frozen = isinstance(value, np.ndarray) and not value.flags.writeable
+            setattr(self, name, np.array(value) if frozen else value)
         self._connect()
         for name, value in counts.items():
             setattr(self.native, name, value)

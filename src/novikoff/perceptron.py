@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff import training
-from novikoff.classifier import PerceptronClassifier, encode
+from novikoff.classifier import InForce, PerceptronClassifier, encode, look_up
 from novikoff.model import Floats, Scorer
 from novikoff.parameters import check_parameters, default, parameter_help
 
@@ -234,8 +234,10 @@ class Perceptron(PerceptronClassifier):
         else:
             order = np.argsort(known)
             declared = known[order]
-            spot = np.minimum(np.searchsorted(declared, y), len(declared) - 1)
-            new = np.unique(y[declared[spot] != y])
+            try:
+                new = np.unique(y[~look_up(y, declared)[0]])
+            except TypeError:
+                new = y[:0]  # labels of another kind: `encode` says so
             if len(new):  # appended, so that no class changes its index
                 known = np.concatenate([known, new])
                 order = np.argsort(known)
@@ -254,7 +256,7 @@ class Perceptron(PerceptronClassifier):
 
     @coef_.setter
     def coef_(self, value: Any) -> None:
-        self._assigned, self._scorer = (value, self._pair("coef_")[1]), None
+        self._assign(value, self._pair("coef_")[1])
 
     @property
     def intercept_(self) -> Any:
@@ -262,22 +264,25 @@ class Perceptron(PerceptronClassifier):
 
     @intercept_.setter
     def intercept_(self, value: Any) -> None:
-        self._assigned, self._scorer = (self._pair("intercept_")[0], value), None
+        self._assign(self._pair("intercept_")[0], value)
 
     @property
     def witness_(self) -> tuple[Floats, Floats] | None:
         self._fitted("witness_")
         return self._run.witness
 
+    def _assign(self, coef: Any, intercept: Any) -> None:
+        self._in_force = InForce()
+        self._in_force.assigned = coef, intercept
+
     def _pair(self, name: str) -> tuple[Any, Any]:
         """The weights in force: those assigned by hand, or the model's last or averaged ones."""
-        model = self._fitted(name)
-        if self._assigned is not None:
-            return self._assigned  # type: ignore[no-any-return]
-        coef, intercept = model.coef(averaged=model.settings.average)
-        if model.settings.average:
-            self._assigned = coef, intercept  # O(features) to make, so made once
-        coef, intercept = coef.view(), intercept.view()
+        model, force = self._fitted(name), self._in_force
+        if force.assigned is not None:
+            return force.assigned
+        if model.settings.average and force.averaged is None:
+            force.averaged = model.coef(averaged=True)  # O(features) to make, so made once
+        coef, intercept = (a.view() for a in force.averaged or model.coef(averaged=False))
         coef.flags.writeable = intercept.flags.writeable = False
         return coef, intercept
 
@@ -295,27 +300,26 @@ class Perceptron(PerceptronClassifier):
         return self
 
     # -- predicting ----------------------------------------------------------------------------------
-    def _ready(self) -> Scorer:
-        scorer = self._scorer
-        if scorer is None:
-            if self._assigned is None and not self._model.settings.average:
-                scorer = self._model.scorer(averaged=False)
+    def _scorer(self) -> Scorer:
+        force = self._in_force
+        if force.scorer is None:
+            if force.assigned is None and not self._model.settings.average:
+                force.scorer = self._model.scorer(averaged=False)
             else:
                 coef, intercept = self._pair("coef_")
                 coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)
-                scorer = Scorer.from_weights(coef, np.asarray(intercept, dtype=np.float64))
-            self._scorer = scorer
-        return scorer  # type: ignore[no-any-return]
+                force.scorer = Scorer.from_weights(coef, np.asarray(intercept, dtype=np.float64))
+        return force.scorer
 
     def predict(self, X: Any) -> Any:
         """The class of each row, by the exact sign or argmax of its scores."""
         X = self._checked(X)
-        return self.classes_[self._ready().predict(X, self.n_jobs)]
+        return self.classes_[self._scorer().predict(X, self.n_jobs)]
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
         X = self._checked(X)
-        return self._ready().scores(X, self.n_jobs)
+        return self._scorer().scores(X, self.n_jobs)
 
 
 assert Perceptron.__doc__ is not None

@@ -39,7 +39,7 @@ def rounded(value: Fraction) -> float:
     try:
         return value.numerator / value.denominator
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def norm(square: Fraction) -> float:
@@ -108,8 +108,7 @@ class Twin:
     def visit(self, i: int, x: Floats, y: int, weight: float = 1.0) -> None:
         """One example: decide, and update where the rule asks for it."""
         d, rival = self.difference(x, y)
-        tie_hurts = self.ties == "mistake" or (y == 0 if self.classes == 2 else rival < y)
-        mistake = d < 0 or (d == 0 and tie_hurts)
+        mistake = d < 0 or (d == 0 and self.tie_hurts(y, rival))
         update = {"margin": d <= Fraction(self.margin), "pa": d < 1, "pa1": d < 1, "pa2": d < 1}.get(
             self.rule, mistake
         )
@@ -135,10 +134,18 @@ class Twin:
             weight = 1.0 if weights is None else float(weights[i])
             self.visit(int(i), np.asarray(X[i], dtype=np.float64), int(y[i]), weight)
 
+    def tie_hurts(self, y: int, rival: int) -> bool:
+        """Whether d = 0 is a mistake."""
+        return self.ties == "mistake" or (y == 0 if self.classes == 2 else rival < y)
+
     def most_violated(self, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> int:
-        """The row of the smallest d, compared as float64, lowest row first."""
-        d = [rounded(self.difference(np.asarray(x, dtype=np.float64), int(c))[0]) for x, c in zip(X, y, strict=True)]
-        return int(np.argmin(d))
+        """The row of the smallest d, compared as float64; then mistakes, then lower rows, first."""
+
+        def key(i: int) -> tuple[float, bool, int]:
+            d, rival = self.difference(np.asarray(X[i], dtype=np.float64), int(y[i]))
+            return rounded(d), not self.tie_hurts(int(y[i]), rival), i
+
+        return min(range(len(X)), key=key)
 
     def average(self) -> tuple[Floats, Floats]:
         """The mean of the weights after each visit, and of the bias."""

@@ -336,19 +336,19 @@ class _Fitting:
         self, learner: Learner, labels: Ints, *, weights: Floats | None, stop: bool, guarded: bool = False
     ) -> tuple[float, int, bool]:
         """The smallest weight·d of all rows, its row, and whether some row is wrong."""
-        native, best = learner.native.view(), (math.inf, -1)
+        native, best = learner.native.view(), (math.inf, True, -1)
         wrong = False
         for begin in range(0, self.count, self.per_call):
             end = min(begin + self.per_call, self.count)
-            problem, at, value, row, erred = _core.smallest(
+            problem, at, value, row, hurts, erred = _core.smallest(
                 native, self.rows, labels, weights, self.kept, begin, end, guarded, stop
             )
             raise_problem(problem, at, self.X)
             wrong |= erred
-            best = min(best, (value, row)) if row >= 0 else best
+            best = min(best, (value, not hurts, row)) if row >= 0 else best
             if wrong and stop:
                 break
-        return (*best, wrong)
+        return best[0], best[2], wrong
 
     def _held_out_score(self) -> float:
         assert self.held_out is not None

@@ -1,0 +1,23 @@
+"""scikit-learn's own suite of invariants, for every estimator; an exception states its reason."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from novikoff import Perceptron
+
+REASONS = {
+    "check_sample_weight_equivalence_on_dense_data": "a weight scales the step; it does not repeat the row, "
+    "which would be a second visit that may find no mistake",
+    "check_sample_weight_equivalence_on_sparse_data": "as for dense data",
+    "check_class_weight_classifiers": "a perceptron stops moving once a class's rows are right, so that even an "
+    "extreme weight need not make it predict that class nearly always",
+}
+
+
+@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@parametrize_with_checks(
+    [Perceptron(), Perceptron("pa1", average=True, max_epochs=20), Perceptron(multiclass="ovr")],
+    expected_failed_checks=lambda estimator: REASONS,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
