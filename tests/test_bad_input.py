@@ -143,5 +143,5 @@ def test_settings_cannot_change_between_chunks():
 def test_unknown_name_says_what_exists():
     import novikoff
 
-    with pytest.raises(AttributeError, match="it has .*Perceptron"):
+    with pytest.raises(AttributeError, match=r"it has .*Perceptron"):
         novikoff.Perceptorn  # noqa: B018

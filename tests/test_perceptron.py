@@ -21,10 +21,10 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from strategies import datasets, integers
 
 from novikoff import Perceptron
 from novikoff.parameters import RULES
+from strategies import datasets, integers
 
 LECTURE = (
     np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float),
@@ -122,7 +122,9 @@ def test_margin_rule_bound(beta, seed):
     """updates ≤ (R² + 2β)/γ²; at convergence every y·s exceeds β."""
     rng = np.random.default_rng(seed)
     X, y, u = separable(rng)
-    model = Perceptron("margin", margin=beta, fit_intercept=False, random_state=seed, max_epochs=10_000).fit(X, y)
+    model = Perceptron("margin", margin=beta, fit_intercept=False, random_state=seed, max_epochs=10_000).fit(
+        X, y
+    )
     gamma = np.min(y * (X @ u))
     assert model.n_updates_ * gamma**2 <= (model.radius_**2 + 2 * beta) * (1 + 1e-9)
     assert np.min(y * model.decision_function(X)) > beta
@@ -205,7 +207,9 @@ def test_perceptron_is_gradient_descent_on_max_0_minus_ys(data, epochs):
     sign, w, b = 2 * y - 1, np.zeros(X.shape[1]), 0.0
     for _ in range(epochs):
         for x, t in zip(X, sign, strict=True):
-            exact = sum(Fraction(p) * Fraction(q) for p, q in zip(w.tolist(), x.tolist(), strict=True)) + Fraction(b)
+            exact = sum(
+                Fraction(p) * Fraction(q) for p, q in zip(w.tolist(), x.tolist(), strict=True)
+            ) + Fraction(b)
             if t * exact <= 0:  # the subgradient −t·x is taken at the kink as well
                 w, b = w + t * x, b + float(t)
     model = Perceptron(ties="mistake", order="cyclic", max_epochs=epochs)
@@ -218,7 +222,7 @@ def test_perceptron_is_gradient_descent_on_max_0_minus_ys(data, epochs):
 
 @quiet
 def test_agrees_with_scikit_learn_on_integers():
-    """scikit-learn's SGD with the perceptron loss, unshuffled and exact on integers, is the 'mistake' reading."""
+    """scikit-learn's SGD on the perceptron loss, unshuffled, on integers: the 'mistake' reading."""
     rng = np.random.default_rng(0)
     X = rng.integers(-5, 6, (300, 4)).astype(float)
     y = np.where(X @ [1, -2, 3, 1] + rng.normal(0, 3, 300) > 0, 1, -1)
@@ -260,9 +264,13 @@ def test_multiclass_verdict_is_true(data):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     coef, intercept = model.witness_
-    scores = [[sum(map(Fraction.__mul__, map(Fraction, w), map(Fraction, x))) for w in coef.tolist()] for x in X.tolist()]
+    scores = [
+        [sum(map(Fraction.__mul__, map(Fraction, w), map(Fraction, x))) for w in coef.tolist()]
+        for x in X.tolist()
+    ]
     strict = all(
-        s[c] + Fraction(intercept[c]) > max(v + Fraction(b) for k, (v, b) in enumerate(zip(s, intercept, strict=True)) if k != c)
+        s[c] + Fraction(intercept[c])
+        > max(v + Fraction(b) for k, (v, b) in enumerate(zip(s, intercept, strict=True)) if k != c)
         for s, c in zip(scores, y, strict=True)
     )
     assert strict == (model.verdict_ == "separated") == (model.margin_ > 0)
@@ -341,7 +349,9 @@ def test_early_stopping_keeps_the_best_epoch():
 def test_callback_stops_and_sees_every_epoch():
     X, y = noisy()
     seen = []
-    model = Perceptron(callback=lambda r: seen.append(r["epoch"]) or r["epoch"] == 3, random_state=0).fit(X, y)
+    model = Perceptron(callback=lambda r: seen.append(r["epoch"]) or r["epoch"] == 3, random_state=0).fit(
+        X, y
+    )
     assert seen == [1, 2, 3] and model.n_epochs_ == 3
 
 
@@ -371,7 +381,9 @@ def test_weight_zero_removes_rows(multiclass):
     X, y = rng.standard_normal((90, 3)), rng.integers(0, 3, 90)
     c = rng.integers(0, 3, 90).astype(float)
     a = Perceptron(multiclass=multiclass, random_state=3, max_epochs=7).fit(X, y, sample_weight=c)
-    b = Perceptron(multiclass=multiclass, random_state=3, max_epochs=7).fit(X[c > 0], y[c > 0], sample_weight=c[c > 0])
+    b = Perceptron(multiclass=multiclass, random_state=3, max_epochs=7).fit(
+        X[c > 0], y[c > 0], sample_weight=c[c > 0]
+    )
     np.testing.assert_array_equal(a.coef_, b.coef_)
     assert a.radius_ == b.radius_
 
@@ -435,7 +447,9 @@ def test_scikit_learn_tools():
     X, y = noisy()
     pipe = make_pipeline(StandardScaler(), Perceptron(max_epochs=20, random_state=0))
     assert cross_val_score(pipe, X, y).mean() > 0.6
-    search = GridSearchCV(Perceptron(max_epochs=10, random_state=0), {"rule": RULES, "average": [False, True]})
+    search = GridSearchCV(
+        Perceptron(max_epochs=10, random_state=0), {"rule": RULES, "average": [False, True]}
+    )
     assert search.fit(X, y).best_score_ > 0.6
     assert CalibratedClassifierCV(Perceptron(max_epochs=10)).fit(X, y).predict_proba(X).shape == (len(X), 2)
 

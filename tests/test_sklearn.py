@@ -9,8 +9,8 @@ REASONS = {
     "check_sample_weight_equivalence_on_dense_data": "a weight scales the step; it does not repeat the row, "
     "which would be a second visit that may find no mistake",
     "check_sample_weight_equivalence_on_sparse_data": "as for dense data",
-    "check_class_weight_classifiers": "a perceptron stops moving once a class's rows are right, so that even an "
-    "extreme weight need not make it predict that class nearly always",
+    "check_class_weight_classifiers": "a perceptron stops moving once a class's rows are right, so even "
+    "an extreme weight need not make it predict that class nearly always",
 }
 
 

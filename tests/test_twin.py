@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import datasets, extreme, integers, values
 
 from novikoff import Perceptron, training
-from novikoff.model import Settings
+from novikoff.model import Model, Settings
 from novikoff.parameters import RULES
 from novikoff.reference import Twin
+from strategies import datasets, extreme, integers, values
 
 rules = st.sampled_from(RULES)
 
@@ -23,7 +23,7 @@ def settings(twin: Twin, average=True) -> Settings:
 
 def native(X, y, twin: Twin, order, weights=None, epochs=1):
     """The native model after the same visits, through the driver that `fit` uses for given orders."""
-    model = training.Model(twin.classes, X.shape[1], settings(twin))
+    model = Model(twin.classes, X.shape[1], settings(twin))
     for _ in range(epochs):
         for i in order:
             part = None if weights is None else weights[[i]]
@@ -31,7 +31,7 @@ def native(X, y, twin: Twin, order, weights=None, epochs=1):
     return model
 
 
-def assert_same(model: training.Model, twin: Twin):
+def assert_same(model: Model, twin: Twin):
     learner = model.learners[0]
     k = 1 if twin.classes == 2 else twin.classes
     assert (learner.native.mistakes, learner.native.updates) == (twin.mistakes, twin.updates)
@@ -61,8 +61,7 @@ twins = st.fixed_dictionaries(
 def test_epochs_equal_the_twin(n_classes, data, options, epochs):
     X, y = data.draw(datasets(n_classes))
     weights = data.draw(
-        st.none()
-        | st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=len(X), max_size=len(X)).map(np.array)
+        st.none() | st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=len(X), max_size=len(X)).map(np.array)
     )
     twin = Twin(n_classes, X.shape[1], **options)
     plan = training.Plan(max_epochs=epochs, order="cyclic")
@@ -78,7 +77,9 @@ def test_epochs_equal_the_twin(n_classes, data, options, epochs):
 
 
 @given(data=datasets(2, st.just(extreme)), rule=st.sampled_from(["perceptron", "normalized", "margin"]))
-@example(data=(np.array([[1e308, 1e308], [1e308, 1e308]]), np.array([0, 1], dtype=np.int32)), rule="perceptron")
+@example(
+    data=(np.array([[1e308, 1e308], [1e308, 1e308]]), np.array([0, 1], dtype=np.int32)), rule="perceptron"
+)
 def test_extreme_values_equal_the_twin(data, rule):
     """Values to 1e±300 and subnormals; where the twin overflows, the core says so and stops."""
     X, y = data
@@ -169,7 +170,9 @@ def variants(X):
     yield "csr int64", sp.csr_array((csr.data, csr.indices.astype("i8"), csr.indptr.astype("i8")), csr.shape)
     yield "csc", sp.csc_array(X)
     yield "csr matrix", sp.csr_matrix(X)
-    stored = sp.csr_array((X.ravel(), np.tile(np.arange(X.shape[1]), len(X)), np.arange(len(X) + 1) * X.shape[1]))
+    stored = sp.csr_array(
+        (X.ravel(), np.tile(np.arange(X.shape[1]), len(X)), np.arange(len(X) + 1) * X.shape[1])
+    )
     yield "explicit zeros", stored
     backwards = stored.copy()
     for row in range(len(X)):
@@ -178,10 +181,10 @@ def variants(X):
         backwards.data[part] = backwards.data[part][::-1]
     backwards.has_sorted_indices = True  # a lie that a user's matrix may tell
     yield "unsorted csr", backwards
-    if (X == X.astype(np.float32)).all():
+    if (X.astype(np.float32) == X).all():
         yield "float32", X.astype(np.float32)
         yield "csr float32", sp.csr_array(X.astype(np.float32))
-    if ((X >= 0) & (X <= 255) & (X == np.trunc(X))).all():
+    if ((X >= 0) & (X <= 255) & (np.trunc(X) == X)).all():
         yield "uint8", X.astype(np.uint8)
 
 

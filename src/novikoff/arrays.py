@@ -44,7 +44,9 @@ def as_readable(X: Any) -> Any:
             X = X.astype(np.float64)
         if X.indices.dtype != X.indptr.dtype:
             wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
-            X = sp.csr_array((X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape, copy=False)
+            X = sp.csr_array(
+                (X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape, copy=False
+            )
         return X
     X = np.asarray(X)
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in IN_PLACE else np.float64)
@@ -69,7 +71,7 @@ def in_order(X: Any) -> Any:
 def row_bytes(X: Any) -> int:
     """About how many bytes one row takes."""
     if sp.issparse(X):
-        return 1 + (X.data.itemsize + X.indices.itemsize) * X.nnz // max(X.shape[0], 1)
+        return 1 + int((X.data.itemsize + X.indices.itemsize) * X.nnz) // max(int(X.shape[0]), 1)
     return 1 + int(X.itemsize) * int(X.shape[1])
 
 

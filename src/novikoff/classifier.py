@@ -23,10 +23,10 @@ from sklearn.utils.validation import (
 )
 
 from novikoff.arrays import is_readable
-from novikoff.model import Floats, Ints, Scorer, Settings
+from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import check_parameters
 from novikoff.report import Report
-from novikoff.training import Model, Plan, Run
+from novikoff.training import Plan, Run
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -36,22 +36,25 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def read_labels(y: Any) -> np.ndarray[Any, Any]:
+def read_labels(y: Any) -> Any:
     """`y` as a one-dimensional array of class labels."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
+    y = np.asarray(column_or_1d(y, warn=True))
     if y.dtype.kind == "f":
         if np.isnan(y).any():
             raise ValueError("Input y contains NaN: every row needs a label.")
         if not np.isfinite(y).all() or (y != np.trunc(y)).any():
             raise ValueError(
-                "Unknown label type: continuous. A classifier needs class labels; y holds fractions or infinity."
+                "Unknown label type: continuous. A classifier needs class labels, "
+                "but y holds fractions or infinity."
             )
     return y
 
 
-def encode(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any] | None) -> tuple[np.ndarray[Any, Any], Ints]:
+def encode(
+    y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any] | None
+) -> tuple[np.ndarray[Any, Any], Ints]:
     """The sorted classes (or those given) and the index of each label among them."""
     try:
         if classes is None:
@@ -62,11 +65,14 @@ def encode(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any] | None) -> tup
             return classes, labels.astype(np.int32, copy=False)
         found, labels = look_up(y, classes)
     except TypeError:
-        kinds = sorted({type(v).__name__ for v in y.tolist()} | {type(v).__name__ for v in (classes or ())})
+        known = [] if classes is None else classes.tolist()
+        kinds = sorted({type(v).__name__ for v in [*y.tolist(), *known]})
         raise TypeError(f"Labels must all be of one kind, but y mixes {' and '.join(kinds)}.") from None
     if not found.all():
         unknown = np.unique(y[~found])
-        raise ValueError(f"y has classes that were not declared: {list(unknown[:5])}; known are {list(classes[:20])}.")
+        raise ValueError(
+            f"y has classes that were not declared: {list(unknown[:5])}; known are {list(classes[:20])}."
+        )
     return classes, labels.astype(np.int32, copy=False)
 
 
@@ -131,10 +137,12 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             del self.feature_names_in_
 
     def _read_labels(self, X: Any, y: Any) -> np.ndarray[Any, Any]:
-        y = read_labels(y)
-        if len(y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} labels: they must have the same length.")
-        return y
+        labels = read_labels(y)
+        if len(labels) != X.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} rows, but y has {len(labels)} labels: they must have the same length."
+            )
+        return labels
 
     def _read_weights(self, sample_weight: Any, X: Any) -> Floats | None:
         if sample_weight is None:
@@ -149,7 +157,9 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if isinstance(self.class_weight, dict):
             unknown = [c for c in self.class_weight if c not in classes]
             if unknown:
-                raise ValueError(f"class_weight names classes that y does not have: {unknown}; known are {list(classes)}.")
+                raise ValueError(
+                    f"class_weight names classes that y does not have: {unknown}; known are {list(classes)}."
+                )
         used = labels if sample_weight is None else labels[sample_weight > 0]
         by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[used])
         weights: Floats = by_class[labels]
@@ -190,7 +200,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         classes, _ = encode(y[kept], None)
         if len(classes) < 2:
             raise ValueError(
-                f"{type(self).__name__} needs at least two classes in y, but there is only one class: {classes[0]!r}."
+                f"{type(self).__name__} needs at least two classes in y, "
+                f"but there is only one class: {classes[0]!r}."
             )
         if weights is None:
             _, labels = encode(y, classes)
@@ -241,9 +252,10 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if run.verdict == "separated" or (self._early() and len(run.history) < self.max_epochs):
             return
         mistakes = [int(r["mistakes"]) for r in run.history]
-        what = f"The training rows were not separated in {len(mistakes)} epoch(s): {mistakes[-1]:,} mistakes in the last"
+        what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
+        what += f"{mistakes[-1]:,} mistakes in the last"
         if run.consistent:
-            text = f"{what}. Every row is predicted right, but a score is exactly 0, so the weights separate nothing"
+            text = f"{what}. Every row is predicted right, but a score is exactly 0: that separates nothing"
             text += "." if self.fit_intercept else "; a bias (fit_intercept=True) may."
         else:
             advice = ["average=True for a steadier model"] if not getattr(self, "average", True) else []
@@ -317,7 +329,9 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
 
-def _bound(settings: Settings, model: Model, radius: float, upper: float, run: Run) -> tuple[str, float, float]:
+def _bound(
+    settings: Settings, model: Model, radius: float, upper: float, run: Run
+) -> tuple[str, float, float]:
     """The rule's own mistake bound: its name, and the bracket that the margins give it."""
     parts = model.n_classes if model.apart else 1
     margin = run.margin if run.verdict == "separated" else 0.0

@@ -6,10 +6,12 @@ share a cache line; two classes share one column. `coef` gives the usual (classe
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,7 +58,16 @@ def _zeros(d: int, n_classes: int) -> Floats:
 class Learner:
     """Weights with their native learner; `n_classes` ≥ 2."""
 
-    COUNTS = ("visits", "mistakes", "updates", "step_sum", "radius", "largest_row", "most_stored", "fallbacks")
+    COUNTS = (
+        "visits",
+        "mistakes",
+        "updates",
+        "step_sum",
+        "radius",
+        "largest_row",
+        "most_stored",
+        "fallbacks",
+    )
 
     def __init__(self, n_classes: int, n_features: int, settings: Settings) -> None:
         self.n_classes, self.settings = n_classes, settings
@@ -181,21 +192,23 @@ class Scorer:
 
     def predict(self, X: Any, n_jobs: int | None = None) -> Ints:
         """The exact class of each row."""
-        out = np.empty(X.shape[0], dtype=np.int32)
-        return self._run(_core.predict, X, out, n_jobs)
+        out: Ints = np.empty(X.shape[0], dtype=np.int32)
+        self._run(_core.predict, X, out, n_jobs)
+        return out
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
         """Scores whose sign, or argmax, is the exact one."""
         n = X.shape[0]
-        out = np.empty(n if self.n_classes == 2 else (n, self.n_classes))
-        return self._run(_core.scores, X, out, n_jobs)
+        out: Floats = np.empty(n if self.n_classes == 2 else (n, self.n_classes))
+        self._run(_core.scores, X, out, n_jobs)
+        return out
 
-    def _run(self, loop: Callable[..., tuple[str, int]], X: Any, out: Any, n_jobs: int | None) -> Any:
+    def _run(self, loop: Callable[..., tuple[str, int]], X: Any, out: Any, n_jobs: int | None) -> None:
         rows, n = rows_of(X), X.shape[0]
         jobs = threads(n_jobs)
         # A native learner counts its fallbacks, so every thread has one of its own.
         cuts = np.linspace(0, n, min(jobs, max(n // 1000, 1)) + 1).astype(int).tolist()
-        parts = list(zip(cuts[:-1], cuts[1:], strict=True))
+        parts = list(pairwise(cuts))
         if len(parts) == 1:
             outcomes = [loop(self._native.view(), rows, 0, n, out)]
         else:
@@ -205,8 +218,87 @@ class Scorer:
             for problem, row in outcomes:
                 raise_problem(problem, row, X)
         except UnsortedIndices:
-            return self._run(loop, in_order(X), out, n_jobs)
-        return out
+            self._run(loop, in_order(X), out, n_jobs)
+
+
+class Model:
+    """One learner, or one for each class against the rest."""
+
+    def __init__(self, n_classes: int, n_features: int, settings: Settings) -> None:
+        self.n_classes, self.n_features, self.settings = n_classes, n_features, settings
+        self.apart = settings.multiclass == "ovr" and n_classes > 2
+        self.learners = [
+            Learner(2 if self.apart else n_classes, n_features, settings)
+            for _ in range(n_classes if self.apart else 1)
+        ]
+        self.from_zero = True  # the bounds need w = 0 at the start
+
+    def copy(self) -> Model:
+        twin = object.__new__(Model)
+        vars(twin).update(vars(self))
+        twin.learners = [learner.copy() for learner in self.learners]
+        return twin
+
+    def grow(self, n_classes: int) -> None:
+        """Add classes that have not been seen: zero rows, ties resolved as for the new number."""
+        if self.apart:
+            self.learners += [
+                Learner(2, self.n_features, self.settings) for _ in range(n_classes - self.n_classes)
+            ]
+            for learner in self.learners[self.n_classes :]:
+                learner.native.visits = self.learners[0].native.visits
+        elif self.settings.multiclass == "ovr" and n_classes > 2:
+            self._part(n_classes)
+        else:
+            self.learners[0].grow(n_classes)
+        self.n_classes = n_classes
+
+    def _part(self, n_classes: int) -> None:
+        """From one shared vector to one-vs-rest: −w, +w and zeros."""
+        second = self.learners[0]
+        first = second.copy()
+        for a in (first.weights, first.bias, first.weight_sums, first.bias_sums):
+            if a is not None:
+                np.subtract(0.0, a, out=a)
+        self.apart, self.learners, self.n_classes = True, [first, second], 2
+        self.grow(n_classes)
+
+    def labels(self, labels: Ints, part: int) -> Ints:
+        return (labels == part).astype(np.int32) if self.apart else labels
+
+    def total(self, count: str) -> int:
+        return sum(getattr(learner.native, count) for learner in self.learners)
+
+    def norm(self) -> float:
+        return math.hypot(*(learner.native.measure_norm() for learner in self.learners))
+
+    def radius(self) -> float:
+        """R with the bias; √2 times it for a joint multiclass model (two classes move at an update)."""
+        largest = max(learner.native.radius for learner in self.learners)
+        return float(largest * (math.sqrt(2) if self.n_classes > 2 and not self.apart else 1.0))
+
+    def margin_upper(self) -> float:
+        """‖w‖/Στ ≥ γ: a convex combination of the y·x is at least that long."""
+        if not self.from_zero:
+            return math.inf
+        pairs = [(part.native.measure_norm(), part.native.step_sum) for part in self.learners]
+        return min(norm / steps if steps else math.inf for norm, steps in pairs)
+
+    def coef(self, *, averaged: bool) -> tuple[Floats, Floats]:
+        """(coef, intercept) of the last or of the averaged weights."""
+        parts = []
+        for learner in self.learners:
+            weights, bias = learner.averaged() if averaged else (learner.weights, learner.bias)
+            parts.append((learner.coef(weights), learner.intercept(bias)))
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([c for c, _ in parts]), np.concatenate([b for _, b in parts])
+
+    def scorer(self, *, averaged: bool) -> Scorer:
+        """Ready to predict with the last or with the averaged weights."""
+        if averaged or len(self.learners) > 1:
+            return Scorer.from_weights(*self.coef(averaged=averaged))
+        return Scorer.from_learner(self.learners[0])
 
 
 def threads(n_jobs: int | None) -> int:

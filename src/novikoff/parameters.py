@@ -43,13 +43,13 @@ def _real(low: float, *, strict: bool = False) -> Callable[[Any], bool]:
     def legal(value: Any) -> bool:
         if not isinstance(value, numbers.Real) or _is_bool(value) or not math.isfinite(value):
             return False
-        return value > low if strict else value >= low
+        return float(value) > low if strict else float(value) >= low
 
     return legal
 
 
 def _whole(low: int) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, numbers.Integral) and not _is_bool(value) and value >= low
+    return lambda value: isinstance(value, numbers.Integral) and not _is_bool(value) and int(value) >= low
 
 
 def _one_of(*names: str) -> tuple[str, Callable[[Any], bool]]:

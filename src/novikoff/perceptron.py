@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff import training
 from novikoff.classifier import InForce, PerceptronClassifier, encode, look_up
-from novikoff.model import Floats, Scorer
+from novikoff.model import Floats, Model, Scorer
 from novikoff.parameters import check_parameters, default, parameter_help
 
 
@@ -161,14 +161,16 @@ class Perceptron(PerceptronClassifier):
         self._finish(raw, X, classes, model, run)
         return self
 
-    def _continued(self, X: Any, classes: Any) -> training.Model:
+    def _continued(self, X: Any, classes: Any) -> Model:
         if X.shape[1] != self.n_features_in_ or not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"warm_start goes on from {self.n_features_in_} features and classes {list(self.classes_)}, but now "
-                f"there are {X.shape[1]} and {list(classes)}: fit a clone instead."
+                f"warm_start goes on from {self.n_features_in_} features and classes {list(self.classes_)}, "
+                f"but now there are {X.shape[1]} and {list(classes)}: fit a clone instead."
             )
         if self._settings() != self._model.settings:
-            raise ValueError("warm_start cannot change the rule, bias or averaging of the fit before: fit a clone.")
+            raise ValueError(
+                "warm_start cannot change the rule, bias or averaging of the fit before: fit a clone."
+            )
         return self._model
 
     def _init(self, coef: Any, intercept: Any, n_classes: int, d: int) -> tuple[Floats, Floats] | None:
@@ -176,7 +178,9 @@ class Perceptron(PerceptronClassifier):
             return None
         k = 1 if n_classes == 2 else n_classes
         coef = np.zeros((k, d)) if coef is None else np.atleast_2d(np.asarray(coef, dtype=np.float64))
-        intercept = np.zeros(k) if intercept is None else np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        intercept = (
+            np.zeros(k) if intercept is None else np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        )
         if coef.shape != (k, d) or intercept.shape != (k,):
             raise ValueError(
                 f"coef_init and intercept_init must have shapes ({k}, {d}) and ({k},), "
@@ -209,7 +213,7 @@ class Perceptron(PerceptronClassifier):
         weights = self._read_weights(sample_weight, X)
         known, labels = self._known_classes(y, classes, begun)
         weights = self._weights(known, labels, weights)
-        model = self._model if begun else training.Model(len(known), X.shape[1], self._settings())
+        model = self._model if begun else Model(len(known), X.shape[1], self._settings())
         run = training.learn(model, X, labels, len(known), weights)
         if not begun:
             self._set_features(raw, X)
@@ -323,4 +327,6 @@ class Perceptron(PerceptronClassifier):
 
 
 assert Perceptron.__doc__ is not None
-Perceptron.__doc__ = Perceptron.__doc__.format(parameters=parameter_help(Perceptron._names).replace("\n", "\n    "))
+Perceptron.__doc__ = Perceptron.__doc__.format(
+    parameters=parameter_help(Perceptron._names).replace("\n", "\n    ")
+)

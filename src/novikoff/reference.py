@@ -161,7 +161,9 @@ class Twin:
         return max(range(self.classes), key=lambda c: (self.score(x, c), -c))
 
 
-def vote(X: npt.NDArray[Any], y: npt.NDArray[Any], order: Any, tests: npt.NDArray[Any], twin: Twin) -> list[int]:
+def vote(
+    X: npt.NDArray[Any], y: npt.NDArray[Any], order: Any, tests: npt.NDArray[Any], twin: Twin
+) -> list[int]:
     """Train `twin` over `order` and let every weight vector it held vote, as often as it survived."""
     votes = [[0] * twin.classes for _ in tests]
 

@@ -59,7 +59,10 @@ class Report:
         if self.training_errors is not None:
             lines.append(("errors", f"{self.training_errors:,} on the training rows"))
         lines.append(
-            ("exactness", f"{self.compensated:,} decisions were too close for plain floating point, and settled exactly")
+            (
+                "exactness",
+                f"{self.compensated:,} decisions too close for plain floating point, settled exactly",
+            )
         )
         return lines
 
@@ -91,8 +94,9 @@ class Report:
         return "\n".join([self.model, *(f"  {name:<10} {text}" for name, text in self._lines())])
 
     def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
         rows = "".join(
-            f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
+            f"<tr><th {left}>{name}</th><td {left}>{html.escape(text)}</td></tr>"
             for name, text in self._lines()
         )
         return f"<table><caption><b>{html.escape(self.model)}</b></caption><tbody>{rows}</tbody></table>"

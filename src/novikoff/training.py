@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.arrays import in_order, is_memory_mapped, row_bytes, rows_of
-from novikoff.model import Floats, Ints, Learner, Scorer, Settings, UnsortedIndices, raise_problem, threads
+from novikoff.model import Floats, Ints, Learner, Model, Settings, UnsortedIndices, raise_problem, threads
 
 Order = npt.NDArray[np.int64]
 Record = dict[str, float]
@@ -61,88 +61,10 @@ class Run:
     shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
 
 
-class Model:
-    """One learner, or one for each class against the rest."""
-
-    def __init__(self, n_classes: int, n_features: int, settings: Settings) -> None:
-        self.n_classes, self.n_features, self.settings = n_classes, n_features, settings
-        self.apart = settings.multiclass == "ovr" and n_classes > 2
-        self.learners = [
-            Learner(2 if self.apart else n_classes, n_features, settings)
-            for _ in range(n_classes if self.apart else 1)
-        ]
-        self.from_zero = True  # the bounds need w = 0 at the start
-
-    def copy(self) -> Model:
-        twin = object.__new__(Model)
-        vars(twin).update(vars(self))
-        twin.learners = [learner.copy() for learner in self.learners]
-        return twin
-
-    def grow(self, n_classes: int) -> None:
-        """Add classes that have not been seen: zero rows, ties resolved as for the new number."""
-        if self.apart:
-            self.learners += [
-                Learner(2, self.n_features, self.settings) for _ in range(n_classes - self.n_classes)
-            ]
-            for learner in self.learners[self.n_classes :]:
-                learner.native.visits = self.learners[0].native.visits
-        elif self.settings.multiclass == "ovr" and n_classes > 2:
-            self._part(n_classes)
-        else:
-            self.learners[0].grow(n_classes)
-        self.n_classes = n_classes
-
-    def _part(self, n_classes: int) -> None:
-        """From one shared vector to one-vs-rest: −w, +w and zeros."""
-        second = self.learners[0]
-        first = second.copy()
-        for a in (first.weights, first.bias, first.weight_sums, first.bias_sums):
-            if a is not None:
-                np.subtract(0.0, a, out=a)
-        self.apart, self.learners, self.n_classes = True, [first, second], 2
-        self.grow(n_classes)
-
-    def labels(self, labels: Ints, part: int) -> Ints:
-        return (labels == part).astype(np.int32) if self.apart else labels
-
-    def total(self, count: str) -> int:
-        return sum(getattr(learner.native, count) for learner in self.learners)
-
-    def norm(self) -> float:
-        return math.hypot(*(learner.native.measure_norm() for learner in self.learners))
-
-    def radius(self) -> float:
-        """R with the bias; √2 times it for a joint multiclass model (two classes move at an update)."""
-        largest = max(learner.native.radius for learner in self.learners)
-        return float(largest * (math.sqrt(2) if self.n_classes > 2 and not self.apart else 1.0))
-
-    def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ: a convex combination of the y·x is at least that long."""
-        if not self.from_zero:
-            return math.inf
-        pairs = [(part.native.measure_norm(), part.native.step_sum) for part in self.learners]
-        return min(norm / steps if steps else math.inf for norm, steps in pairs)
-
-    def coef(self, *, averaged: bool) -> tuple[Floats, Floats]:
-        """(coef, intercept) of the last or of the averaged weights."""
-        parts = []
-        for learner in self.learners:
-            weights, bias = learner.averaged() if averaged else (learner.weights, learner.bias)
-            parts.append((learner.coef(weights), learner.intercept(bias)))
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate([c for c, _ in parts]), np.concatenate([b for _, b in parts])
-
-    def scorer(self, *, averaged: bool) -> Scorer:
-        """Ready to predict with the last or with the averaged weights."""
-        if averaged or len(self.learners) > 1:
-            return Scorer.from_weights(*self.coef(averaged=averaged))
-        return Scorer.from_learner(self.learners[0])
-
-
 # ---- order -------------------------------------------------------------------------------------------
-def visits(n: int, kept: Order | None, plan: Plan, per_call: int, block: int) -> Iterator[tuple[Order | None, int, int]]:
+def visits(
+    n: int, kept: Order | None, plan: Plan, per_call: int, block: int
+) -> Iterator[tuple[Order | None, int, int]]:
     """An epoch as (order, begin, end) for one native call after the other."""
 
     def calls(order: Order | None, count: int) -> Iterator[tuple[Order | None, int, int]]:
@@ -207,7 +129,14 @@ class _Fitting:
     def __init__(
         self, model: Model, X: Any, labels: Ints, weights: Floats | None, kept: Order | None, plan: Plan
     ) -> None:
-        self.model, self.X, self.labels, self.weights, self.kept, self.plan = model, X, labels, weights, kept, plan
+        self.model, self.X, self.labels, self.weights, self.kept, self.plan = (
+            model,
+            X,
+            labels,
+            weights,
+            kept,
+            plan,
+        )
         self.held_out: tuple[Any, Ints] | None = None
         if plan.early_stopping:
             self._hold_out()
@@ -229,8 +158,8 @@ class _Fitting:
             size = math.ceil(self.plan.validation_fraction * len(own))
             if size >= len(own):
                 raise ValueError(
-                    f"early_stopping holds out {self.plan.validation_fraction:g} of every class, but a class has "
-                    f"only {len(own)} row(s): give more rows or a smaller validation_fraction."
+                    f"early_stopping holds out {self.plan.validation_fraction:g} of every class, but a class "
+                    f"has only {len(own)} row(s): give more rows or a smaller validation_fraction."
                 )
             chosen.append(self.plan.rng.permutation(own)[:size])
         held = np.sort(np.concatenate(chosen))
@@ -270,7 +199,11 @@ class _Fitting:
                     print(_line(record), file=sys.stderr)
                 run.converged = updates == 0 or (plan.order == "worst" and updates < self.count)
                 stop = plan.callback is not None and plan.callback(record) is True
-                if run.converged or stop or (self.held_out is not None and since_best >= plan.n_epochs_no_change):
+                if (
+                    run.converged
+                    or stop
+                    or (self.held_out is not None and since_best >= plan.n_epochs_no_change)
+                ):
                     break
             if best_model is not None and since_best:
                 self._restore(best_model)
@@ -291,7 +224,9 @@ class _Fitting:
         try:
             for order, begin, end in visits(n, self.kept, self.plan, self.per_call, self.block):
 
-                def call(k: int, visit: tuple[Order | None, int, int] = (order, begin, end)) -> tuple[str, int]:
+                def call(
+                    k: int, visit: tuple[Order | None, int, int] = (order, begin, end)
+                ) -> tuple[str, int]:
                     order, begin, end = visit
                     if not busy[k]:  # it made no update in its last epoch, so it can make none in this one
                         learners[k].native.visits += end - begin
@@ -396,7 +331,9 @@ class _Fitting:
         if self.model.settings.average:
             predicted = self.model.scorer(averaged=True).predict(self.X, self.plan.n_jobs)
             wrong_rows = predicted != self.labels
-            run.training_errors = int(np.count_nonzero(wrong_rows if self.kept is None else wrong_rows[self.kept]))
+            run.training_errors = int(
+                np.count_nonzero(wrong_rows if self.kept is None else wrong_rows[self.kept])
+            )
         elif run.consistent and not self.model.apart:
             run.training_errors = 0
 
@@ -413,8 +350,8 @@ class _Fitting:
 
 def _line(record: Record) -> str:
     text = (
-        f"epoch {record['epoch']:4.0f}: {record['mistakes']:9,.0f} mistakes {record['updates']:9,.0f} updates  "
-        f"norm {record['norm']:.6g}  {record['seconds']:.3f} s"
+        f"epoch {record['epoch']:4.0f}: {record['mistakes']:9,.0f} mistakes {record['updates']:9,.0f} updates"
+        f"  norm {record['norm']:.6g}  {record['seconds']:.3f} s"
     )
     return text + (f"  held out {record['validation_score']:.4f}" if "validation_score" in record else "")
 
@@ -422,7 +359,7 @@ def _line(record: Record) -> str:
 # ---- going on ----------------------------------------------------------------------------------------
 @dataclass
 class _Scan:
-    """What rows are like: the largest weighted norm, the largest and smallest norm, the most stored values."""
+    """What rows are like: largest weighted norm, largest and smallest norm, most stored values."""
 
     radius: float = 0.0
     largest: float = 0.0
@@ -437,7 +374,9 @@ def _scan(
     count, found = rows.n if kept is None else len(kept), _Scan()
     for begin in range(0, count, per_call):
         end = min(begin + per_call, count)
-        problem, row, radius, largest, stored, smallest = _core.scan(rows, weights, kept, begin, end, bias_square)
+        problem, row, radius, largest, stored, smallest = _core.scan(
+            rows, weights, kept, begin, end, bias_square
+        )
         raise_problem(problem, row, X)
         found = _Scan(
             max(found.radius, radius),
@@ -450,7 +389,10 @@ def _scan(
 
 def _take(learner: Learner, found: _Scan) -> None:
     native = learner.native
-    native.radius, native.largest_row = max(native.radius, found.radius), max(native.largest_row, found.largest)
+    native.radius, native.largest_row = (
+        max(native.radius, found.radius),
+        max(native.largest_row, found.largest),
+    )
     native.most_stored = max(native.most_stored, found.stored)
 
 

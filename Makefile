@@ -1,0 +1,54 @@
+# Needs python3 (3.11 or later, with venv) and a C++ compiler. Everything else comes into .venv.
+#   make demo    train on a data set that scikit-learn carries, and print the report
+#   make test    the whole suite
+#   make lint    style, types, import layers
+#   make bench   novikoff beside its peers
+#   make long    the property tests with many more examples
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+SOURCES := $(wildcard native/* src/novikoff/*.py src/novikoff/*.pyi) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test lint bench long sdist clean
+
+demo: $(VENV)/.built
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.built $(VENV)/.test
+	$(BIN)/python -m pytest -n $(JOBS)
+
+long: $(VENV)/.built $(VENV)/.test
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n $(JOBS) tests
+
+lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
+	$(BIN)/python -m benchmarks $(ARGS)
+
+sdist: $(VENV)/.built
+	$(PIP) install -c constraints.txt build
+	$(BIN)/python -m build --no-isolation --sdist
+
+# The build folder stays, so that only what changed is compiled again.
+$(VENV)/.built: $(VENV)/.build $(SOURCES)
+	$(PIP) install --no-build-isolation -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.build: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt pip
+	$(PIP) install -c constraints.txt --group build
+	@touch $@
+
+$(VENV)/.%: $(VENV)/.build pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt --group $*
+	@touch $@
+
+clean:
+	rm -rf build dist $(VENV)

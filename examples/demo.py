@@ -1,0 +1,13 @@
+"""Train on the handwritten digits that scikit-learn carries, and print what happened."""
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from novikoff import Perceptron
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X.astype(np.uint8), y, random_state=0)
+model = Perceptron(random_state=0).fit(X_train, y_train)
+print(model.report())
+print(f"  accuracy   {model.score(X_test, y_test):.1%} on {len(y_test)} held-out digits")

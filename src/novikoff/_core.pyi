@@ -1,0 +1,86 @@
+"""The native loops; native/ has the mathematics above each of them."""
+
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int32]
+Order = npt.NDArray[np.int64]
+
+class Rows:
+    """A matrix read in place: dense float32, float64 or uint8, or CSR."""
+
+    @overload
+    def __init__(self, x: npt.NDArray[Any]) -> None: ...
+    @overload
+    def __init__(
+        self, data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], n_features: int
+    ) -> None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def d(self) -> int: ...
+
+class Learner:
+    """Weights, rule and counts of one linear learner."""
+
+    visits: int
+    mistakes: int
+    updates: int
+    step_sum: float
+    radius: float
+    largest_row: float
+    most_stored: int
+    fallbacks: tuple[int, int]
+
+    def __init__(
+        self,
+        classes: int,
+        weights: Floats,
+        bias: Floats,
+        weight_sums: Floats | None,
+        bias_sums: Floats | None,
+        rule: str,
+        tie_is_mistake: bool,
+        margin: float,
+        C: float,
+        bias_square: float,
+    ) -> None: ...
+    @property
+    def weight_norm(self) -> float: ...
+    def measure_norm(self) -> float: ...
+    def view(self) -> Learner: ...
+    def record_updates(self) -> None: ...
+    def recorded(self) -> list[tuple[int, int, int, float, int]]: ...
+
+def epoch(
+    learner: Learner,
+    rows: Rows,
+    labels: Labels,
+    weights: Floats | None,
+    order: Order | None,
+    begin: int,
+    end: int,
+    first: bool,
+) -> tuple[str, int]: ...
+def scan(
+    rows: Rows, weights: Floats | None, order: Order | None, begin: int, end: int, bias_square: float
+) -> tuple[str, int, float, float, int, float]: ...
+def row_norms(rows: Rows, bias_square: float) -> Floats: ...
+def smallest(
+    learner: Learner,
+    rows: Rows,
+    labels: Labels,
+    weights: Floats | None,
+    order: Order | None,
+    begin: int,
+    end: int,
+    guarded: bool,
+    stop: bool,
+) -> tuple[str, int, float, int, bool, bool]: ...
+def predict(learner: Learner, rows: Rows, begin: int, end: int, out: Labels) -> tuple[str, int]: ...
+def scores(learner: Learner, rows: Rows, begin: int, end: int, out: Floats) -> tuple[str, int]: ...
+def exact_dot(a: Floats, b: Floats, compensated: bool = True) -> tuple[int, float]: ...
+def advise_huge_pages(array: Floats) -> None: ...
