@@ -67,8 +67,7 @@ template <bool First, bool Binary, class Rows>
 NOVIKOFF_CLONES Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
     const int64_t before = m.visits, ahead = rows.lookahead();
     const double at = m.threshold();
-    const bool hops = v.order != nullptr;
-    const bool large = m.features * m.stride * 8 > (1 << 18);  // weights beyond the second-level cache
+    Ahead to{0, 0, m.weights, m.stride, v.order != nullptr, m.features * m.stride * 8 > (1 << 18)};
     std::vector<double> scratch(Binary ? 1 : m.stride);
     double* s = scratch.data();
     m.current_norm = m.weight_norm();
@@ -76,9 +75,9 @@ NOVIKOFF_CLONES Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
     double room = m.error;
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
-        if (hops && t + 2 * ahead < v.end) rows.fetch_far(v.order[t + 2 * ahead]);
-        if ((hops || large) && t + ahead < v.end) rows.fetch_near(v.row(t + ahead), m.weights, m.stride, large);
-        const auto row = rows[i];
+        to.next = v.row(std::min(t + ahead, v.end - 1));
+        to.far = v.row(std::min(t + 2 * ahead, v.end - 1));
+        const auto row = rows.template approach<Binary>(i, to);
         const int64_t y = v.labels[i];
         if (First) {
             if (!row.valid(m.features)) return m.visits = before + t - v.begin, Outcome{Problem::bad_index, i};

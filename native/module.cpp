@@ -200,6 +200,8 @@ Report report(const Outcome& o) { return {name(o.problem), o.row}; }
 NB_MODULE(_core, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
 
+    nb::set_leak_warnings(false);  // objects that outlive the interpreter's last moments are no news to users
+
     nb::class_<Rows>(m, "Rows", "A matrix read in place: dense float32, float64 or uint8, or CSR.")
         .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>>(), nb::arg("x"))
         .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>, nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>,

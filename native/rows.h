@@ -25,33 +25,18 @@ struct DotNorm {
     double dot, norm2;
 };
 
-template <class T>
-struct FourOf;
-template <>
-struct FourOf<double> {
-    typedef double type __attribute__((vector_size(32)));
-};
-template <>
-struct FourOf<float> {
-    typedef float type __attribute__((vector_size(16)));
-};
-template <>
-struct FourOf<uint8_t> {
-    typedef uint8_t type __attribute__((vector_size(4)));
-};
-
+// Four stored values as doubles.
 template <class T>
 NOVIKOFF_INLINE Vec load4(const T* p) {
-    typename FourOf<T>::type v;
+    typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+    Four v;
     std::memcpy(&v, p, sizeof v);
     return __builtin_convertvector(v, Vec);
 }
 template <>
-NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // by way of int32, which has an instruction
+NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // by way of int32, for which there is an instruction
     typedef int32_t Int4 __attribute__((vector_size(16)));
-    FourOf<uint8_t>::type v;
-    std::memcpy(&v, p, sizeof v);
-    return __builtin_convertvector(__builtin_convertvector(v, Int4), Vec);
+    return __builtin_convertvector((Int4{p[0], p[1], p[2], p[3]}), Vec);
 }
 NOVIKOFF_INLINE void store4(double* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 NOVIKOFF_INLINE double total(Vec v) { return (v[0] + v[1]) + (v[2] + v[3]); }
@@ -80,6 +65,7 @@ template <class T>
 struct DenseRow {
     const T* x;
     int64_t d;
+    const T* ahead;  // a row to be read soon: fetched line by line while this one is summed
 
     int64_t stored() const { return d; }
     bool valid(int64_t) const { return true; }
@@ -88,6 +74,7 @@ struct DenseRow {
         Vec a{}, b{}, c{}, e{};
         int64_t j = 0;
         for (; j + 16 <= d; j += 16) {
+            if (j * sizeof(T) % 64 == 0) __builtin_prefetch(ahead + j);
             a += load4(x + j) * load4(w + j);
             b += load4(x + j + 4) * load4(w + j + 4);
             c += load4(x + j + 8) * load4(w + j + 8);
@@ -102,6 +89,7 @@ struct DenseRow {
         Vec a{}, b{}, p{}, q{};
         int64_t j = 0;
         for (; j + 8 <= d; j += 8) {
+            if (j * sizeof(T) % 64 == 0) __builtin_prefetch(ahead + j);
             Vec u = load4(x + j), v = load4(x + j + 4);
             a += u * load4(w + j);
             b += v * load4(w + j + 4);
@@ -201,7 +189,7 @@ struct SparseRow {
 
     NOVIKOFF_INLINE DotNorm dot_norm(const double* w) const { return {dot(w), norm2()}; }
 
-    NOVIKOFF_INLINE double norm2() const { return DenseRow<T>{x, n}.norm2(); }
+    NOVIKOFF_INLINE double norm2() const { return DenseRow<T>{x, n, x}.norm2(); }
 
     template <int V>
     NOVIKOFF_INLINE void scores(const double* w, int64_t stride, Vec* out) const {
@@ -231,21 +219,32 @@ struct SparseRow {
     }
 };
 
-// Prefetching: the loop says which row it will visit in a while, the matrix knows what to fetch.
-// `near` fetches what is needed to start on a row, `far` what is needed to find it.
+// Prefetching: the loop names the row it visits, the one `lookahead()` visits later and the one as far
+// again beyond that; the matrix knows what to fetch so that each is there in time.
+struct Ahead {
+    int64_t next, far;
+    const double* weights;
+    int64_t stride;
+    bool hops;   // rows come in no order that the hardware could foresee
+    bool large;  // the weights do not fit into the cache
+};
+
 template <class T>
 struct DenseRows {
     using Row = DenseRow<T>;
     const T* data;
     int64_t n, d, stride;
 
-    NOVIKOFF_INLINE Row operator[](int64_t i) const { return {data + i * stride, d}; }
+    NOVIKOFF_INLINE Row operator[](int64_t i) const { return {data + i * stride, d, data + i * stride}; }
     int64_t lookahead() const { return 1; }
-    NOVIKOFF_INLINE void fetch_far(int64_t) const {}
-    NOVIKOFF_INLINE void fetch_near(int64_t i, const double*, int64_t, bool) const {
-        const char* p = reinterpret_cast<const char*>(data + i * stride);
-        int64_t bytes = std::min<int64_t>(d * int64_t(sizeof(T)), 4096);
-        for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(p + k);
+    template <bool Binary>
+    NOVIKOFF_INLINE Row approach(int64_t i, const Ahead& to) const {
+        if (!Binary && to.hops) {
+            const char* p = reinterpret_cast<const char*>(data + to.next * stride);
+            int64_t bytes = std::min<int64_t>(d * int64_t(sizeof(T)), 4096);
+            for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(p + k);
+        }
+        return {data + i * stride, d, data + to.next * stride};
     }
 };
 
@@ -265,19 +264,21 @@ struct SparseRows {
         int64_t mean = n ? (int64_t(indptr[n]) - int64_t(indptr[0])) / n : 0;
         return std::clamp<int64_t>(150 / std::max<int64_t>(mean, 1), 1, 16);
     }
-    NOVIKOFF_INLINE void fetch_far(int64_t i) const {
-        const char* p = reinterpret_cast<const char*>(indices + indptr[i]);
-        const char* q = reinterpret_cast<const char*>(data + indptr[i]);
-        int64_t stored = std::min<int64_t>(indptr[i + 1] - indptr[i], 512);
-        for (int64_t k = 0; k < stored * int64_t(sizeof(I)); k += 64) __builtin_prefetch(p + k);
-        for (int64_t k = 0; k < stored * int64_t(sizeof(T)); k += 64) __builtin_prefetch(q + k);
-    }
-    NOVIKOFF_INLINE void fetch_near(int64_t i, const double* w, int64_t stride, bool large) const {
-        if (!large) return;
-        const Row row = (*this)[i];
-        int64_t stored = std::min<int64_t>(row.n, 512);
-        for (int64_t k = 0; k < stored; ++k)
-            __builtin_prefetch(w + (uint64_t(row.index[k]) * uint64_t(stride)), 0, 3);
+    template <bool>
+    NOVIKOFF_INLINE Row approach(int64_t i, const Ahead& to) const {
+        if (to.hops) {  // the indices and values of the far row
+            const int64_t begin = indptr[to.far], stored = std::min<int64_t>(indptr[to.far + 1] - begin, 512);
+            const char *p = reinterpret_cast<const char*>(indices + begin), *q = reinterpret_cast<const char*>(data + begin);
+            for (int64_t k = 0; k < stored * int64_t(sizeof(I)); k += 64) __builtin_prefetch(p + k);
+            for (int64_t k = 0; k < stored * int64_t(sizeof(T)); k += 64) __builtin_prefetch(q + k);
+        }
+        if (to.large) {  // the weights of the next row
+            const Row row = (*this)[to.next];
+            const int64_t stored = std::min<int64_t>(row.n, 512);
+            for (int64_t k = 0; k < stored; ++k)
+                __builtin_prefetch(to.weights + uint64_t(row.index[k]) * uint64_t(to.stride));
+        }
+        return (*this)[i];
     }
 };
 

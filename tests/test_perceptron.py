@@ -548,3 +548,30 @@ def test_report_reads_well():
     assert "verdict    separated" in str(report) and "mistakes ≤ (R/γ)²" in str(report)
     assert report._repr_html_().startswith("<table>") and "separated" in report._repr_html_()
     assert report.to_dict()["updates"] == 3
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_reported_bound_is_never_broken(rule, n_classes, weighted, seed):
+    """Each rule's theorem with the ingredients that the report gives it, weights included."""
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((n_classes, 4))
+    X = rng.standard_normal((150, 4)) * np.exp(rng.standard_normal((150, 1)))
+    s = np.sort(X @ W.T, axis=1)
+    X = X[s[:, -1] - s[:, -2] > 0.1]
+    y = (X @ W.T).argmax(axis=1)
+    c = rng.uniform(0.5, 3, len(X)) if weighted else None
+    model = Perceptron(rule, margin=0.5, C=0.3, random_state=seed, max_epochs=3000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y, sample_weight=c)
+    report = model.report()
+    count = report.updates if rule == "margin" else report.mistakes
+    if rule.startswith("pa") and weighted:
+        assert (report.bound_lower, report.bound_upper) == (0.0, math.inf)  # no theorem, no claim
+    elif report.verdict == "separated":
+        assert count <= report.bound_upper and report.bound_lower <= report.bound_upper * (1 + 1e-12)
+    else:
+        assert rule.startswith("pa")

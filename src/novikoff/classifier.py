@@ -136,7 +136,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _read_labels(self, X: Any, y: Any) -> np.ndarray[Any, Any]:
+    def _read_labels(self, X: Any, y: Any) -> Any:
         labels = read_labels(y)
         if len(labels) != X.shape[0]:
             raise ValueError(
@@ -155,15 +155,20 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if getattr(self, "class_weight", None) is None:
             return sample_weight
         if isinstance(self.class_weight, dict):
-            unknown = [c for c in self.class_weight if c not in classes]
-            if unknown:
-                raise ValueError(
-                    f"class_weight names classes that y does not have: {unknown}; known are {list(classes)}."
-                )
-        used = labels if sample_weight is None else labels[sample_weight > 0]
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=classes[used])
+            by_class = np.array([float(self.class_weight.get(c, 1.0)) for c in classes.tolist()])
+        else:
+            used = labels if sample_weight is None else labels[sample_weight > 0]
+            by_class = compute_class_weight("balanced", classes=classes, y=classes[used])
         weights: Floats = by_class[labels]
         return weights if sample_weight is None else weights * sample_weight
+
+    def _check_class_weight(self, classes: Any) -> None:
+        weight = getattr(self, "class_weight", None)
+        unknown = [c for c in weight if c not in classes.tolist()] if isinstance(weight, dict) else []
+        if unknown:
+            raise ValueError(
+                f"class_weight names classes that y does not have: {unknown}; known are {list(classes)}."
+            )
 
     # -- training ------------------------------------------------------------------------------------
     def _settings(self) -> Settings:
@@ -208,6 +213,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         else:  # labels of rows without weight are never looked at
             labels = np.zeros(len(y), dtype=np.int32)
             labels[kept] = encode(y[kept], classes)[1]
+        self._check_class_weight(classes)
         return X, classes, labels, self._weights(classes, labels, weights)
 
     def _finish(self, raw: Any, X: Any, classes: Any, model: Model, run: Run) -> None:
@@ -332,24 +338,31 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 def _bound(
     settings: Settings, model: Model, radius: float, upper: float, run: Run
 ) -> tuple[str, float, float]:
-    """The rule's own mistake bound: its name, and the bracket that the margins give it."""
+    """The rule's own theorem: its name, and the bracket that the margins give its bound.
+
+    Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no sample weights.
+    """
     parts = model.n_classes if model.apart else 1
     margin = run.margin if run.verdict == "separated" else 0.0
-    extra = 0.0
-    name = "(R/γ)²" if parts == 1 else f"the {parts} classes' (R/γ)²"
-    if settings.rule == "normalized":
-        # the same theorem on the rows scaled to norm 1 (weights of samples stay factors)
-        steps = model.total("updates")
-        margin = run.unit_margin if margin else 0.0
-        upper = model.norm() / steps if steps and parts == 1 and model.from_zero else math.inf
-        radius = math.sqrt(2) if model.n_classes > 2 and not model.apart else 1.0
-        name = "1/γₙ²" if radius == 1.0 else "2/γₙ²"
-    if settings.rule == "margin":
-        extra, name = 2 * settings.margin, "(R² + 2β)/γ²"
-    if not model.from_zero:
+    top, name = radius**2, "(R/γ)²"
+    match settings.rule:
+        case "normalized":  # the same theorem for the rows scaled to norm 1
+            copies = 2 if model.n_classes > 2 and not model.apart else 1
+            top, name = copies * run.heaviest**2, "1/γₙ²" if copies == 1 else "2/γₙ²"
+            margin = run.unit_margin if margin else 0.0
+            upper = model.norm() / model.total("updates") if model.total("updates") else math.inf
+        case "margin":
+            top, name = top + 2 * settings.margin * run.heaviest, "(R² + 2β)/γ²"
+        case "pa1":
+            top, name = max(top, 1 / settings.C), "max(R², 1/C)/γ²"
+        case "pa2":
+            top, name = top + 1 / (2 * settings.C), "(R² + 1/2C)/γ²"
+    if not model.from_zero or (settings.rule.startswith("pa") and run.heaviest != 1):
         return name, 0.0, math.inf
-    low = (radius**2 + extra) / upper**2 if upper and parts == 1 else 0.0
-    return name, low, parts * (radius**2 + extra) / margin**2 if margin > 0 else math.inf
+    if parts > 1:
+        name, upper = f"the sum of {parts} classes' {name}", math.inf
+    low = top / upper**2 if upper > 0 else math.inf
+    return name, low, parts * top / margin**2 if margin > 0 else math.inf
 
 
 def _falling(mistakes: Sequence[int]) -> bool | None:

@@ -27,7 +27,7 @@ class Report:
     updates: int
     last_epoch_mistakes: int
     verdict: str
-    consistent: bool
+    consistent: bool | None
     radius: float
     margin: float
     margin_upper: float
@@ -71,6 +71,8 @@ class Report:
             return "separated: every row lies strictly on its own side, checked exactly"
         if self.consistent:
             return "undecided: consistent (no training error), but some score is exactly 0"
+        if self.consistent is None:
+            return "undecided: the rows were not looked at once more"
         return "undecided: the last weights still get rows wrong"
 
     def _ending(self) -> str:

@@ -52,12 +52,13 @@ class Run:
     converged: bool = False
     interrupted: bool = False
     verdict: str = "undecided"
-    consistent: bool = False  # no training error under the tie rule, which is weaker than separated
+    consistent: bool | None = None  # no training error under the tie rule; None: not looked at
     margin: float = math.nan
     unit_margin: float = math.nan  # the same with every row scaled to norm 1
     witness: tuple[Floats, Floats] | None = None
     training_errors: int | None = None
     n_rows: int = 0
+    heaviest: float = 1.0  # the largest weight of a row
     shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
 
 
@@ -145,6 +146,7 @@ class _Fitting:
         size = row_bytes(X)
         self.per_call = max(CALL_BYTES // (size * max(model.n_classes // 4, 1)), 1)
         self.block = max(BLOCK_BYTES // size, 1) if is_memory_mapped(X) else 0
+        self.settled_at = [-1] * len(model.learners)  # updates made when an epoch passed without one
         if plan.record_updates:
             for learner in model.learners:
                 learner.native.record_updates()
@@ -168,7 +170,7 @@ class _Fitting:
 
     def run(self) -> Run:
         plan, model = self.plan, self.model
-        run = Run(n_rows=self.count)
+        run = Run(n_rows=self.count, heaviest=1.0 if self.weights is None else float(self.weights.max()))
         run.shuffled_in_blocks = self.block if plan.order == "shuffle" and 0 < self.block < self.count else 0
         best, best_model, since_best = -1.0, None, 0
         try:
@@ -216,7 +218,7 @@ class _Fitting:
     def _epoch(self, *, first: bool) -> None:
         learners = self.model.learners
         labels = [self.model.labels(self.labels, k) for k in range(len(learners))]
-        busy = [first or learner.native.updates != getattr(learner, "settled_at", -1) for learner in learners]
+        busy = [learner.native.updates != at for learner, at in zip(learners, self.settled_at, strict=True)]
         started = [learner.native.updates for learner in learners]
         jobs = min(threads(self.plan.n_jobs), len(learners))
         pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
@@ -241,9 +243,9 @@ class _Fitting:
         finally:
             if pool:
                 pool.shutdown()
-        for learner, updates in zip(learners, started, strict=True):
-            if learner.native.updates == updates:
-                learner.settled_at = updates  # type: ignore[attr-defined]
+        for k, updates in enumerate(started):
+            if learners[k].native.updates == updates:
+                self.settled_at[k] = updates
 
     def _check_rows(self) -> None:
         bias_square = self.model.settings.bias_square
@@ -304,7 +306,7 @@ class _Fitting:
     def _judge(self, run: Run) -> None:
         """Check the last weights strictly and exactly against every row, up to the first that is wrong."""
         witnesses, margins, unit = [], [], []
-        run.consistent = True
+        consistent = True
         for k, learner in enumerate(self.model.learners):
             labels = self.model.labels(self.labels, k)
             value, _, wrong = self._smallest(learner, labels, weights=self.weights, stop=True)
@@ -314,7 +316,7 @@ class _Fitting:
             norm = learner.native.measure_norm()
             margins.append(value / norm if norm else 0.0)
             witnesses.append((learner.coef(), learner.intercept()))
-            run.consistent &= not wrong
+            consistent &= not wrong
             if wrong or value <= 0:
                 break
             if learner.settings.rule == "normalized":
@@ -324,7 +326,7 @@ class _Fitting:
         run.margin, run.unit_margin = min(margins), min(unit, default=math.nan)
         if run.margin > 0 and len(margins) == len(self.model.learners):
             run.verdict = "separated"
-        run.consistent &= len(margins) == len(self.model.learners)
+        run.consistent = consistent and len(margins) == len(self.model.learners)
         if len(witnesses) == len(self.model.learners):
             coefs, intercepts = zip(*witnesses, strict=True)
             run.witness = np.concatenate(coefs), np.concatenate(intercepts)
