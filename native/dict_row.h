@@ -32,6 +32,10 @@ struct OneRow {
 
     int64_t lookahead() const { return 1; }
     const Row& operator[](int64_t) const { return row; }
+    template <bool Binary, class Ahead>
+    const Row& approach(int64_t, const Ahead&) const {
+        return row;
+    }
     void fetch_far(int64_t) const {}
     void fetch_near(int64_t, const double*, int64_t, bool) const {}
 };
