@@ -197,6 +197,8 @@ Visits visits(const Labels& y, const std::optional<Floats>& c, const std::option
 using Report = std::tuple<std::string, int64_t>;
 Report report(const Outcome& o) { return {name(o.problem), o.row}; }
 
+void bind_online(nb::module_&);  // online.cpp
+
 NB_MODULE(_core, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
 
@@ -359,4 +361,6 @@ NB_MODULE(_core, m) {
 #endif
         },
         nb::arg("array"), "Ask for huge pages under a large, still untouched array.");
+
+    bind_online(m);
 }

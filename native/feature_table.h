@@ -1,0 +1,167 @@
+// Where a feature's name leads.
+//
+// A name is found through a table keyed by the Python objects themselves: a str caches its hash and
+// is mostly the very object that was seen before, so a lookup is one probe and one pointer
+// comparison. With feature hashing there is no table: a hash of the name's UTF-8 bytes, the same on
+// every machine and in every process, is the index.
+#pragma once
+
+#include <Python.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "rows.h"
+
+namespace novikoff {
+
+// Both halves of the 128-bit product, folded: every bit of a and b reaches every bit of the result.
+inline uint64_t fold(uint64_t a, uint64_t b) {
+    unsigned __int128 p = (unsigned __int128)a * b;
+    return uint64_t(p) ^ uint64_t(p >> 64);
+}
+
+// A seeded 64-bit hash of bytes, eight at a time, read as little-endian words on every machine.
+inline uint64_t hash_bytes(const char* p, size_t n, uint64_t seed) {
+    constexpr uint64_t a = 0x9e3779b97f4a7c15, b = 0xd6e8feb86659fd93;
+    auto word = [](const char* q) {
+        uint64_t v;
+        std::memcpy(&v, q, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        v = __builtin_bswap64(v);
+#endif
+        return v;
+    };
+    auto byte = [](const char* q, int shift) { return uint64_t(uint8_t(*q)) << shift; };
+    uint64_t h = fold(seed ^ a, b) ^ uint64_t(n);
+    for (; n > 8; p += 8, n -= 8) h = fold(h ^ word(p) ^ a, b);
+    uint64_t rest = 0;  // of 0 to 8 bytes; the length is in h already
+    if (n == 8) rest = word(p);
+    else if (n >= 4)
+        for (int i = 0; i < 4; ++i) rest |= byte(p + i, 8 * i) | byte(p + n - 4 + i, 32 + 8 * i);
+    else if (n) rest = byte(p, 0) | byte(p + n / 2, 8) | byte(p + n - 1, 16);
+    h = fold(h ^ rest ^ a, b);
+    return fold(h ^ a, b);
+}
+
+// Name -> index, by open addressing with linear probing.
+//
+// An entry's key is a str, or an alias that spares building the name: an int, which stands for its
+// decimal digits, or a pair (key, value), which stands for "key=value". Only exact str and int
+// objects come in here, so that no comparison can run Python code.
+class FeatureTable {
+    struct Slot {
+        uint64_t hash;
+        PyObject *key, *value;  // key null: free; value null: not a pair
+        int64_t index;
+    };
+    std::vector<Slot> slots;
+    uint64_t mask = 0;
+    size_t used = 0;
+    std::vector<Slot> added;          // since begin(), to be taken back by undo()
+    size_t names_before = 0;
+
+    static bool same(PyObject* a, PyObject* b) {
+        if (a == b) return true;
+        if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
+        if (PyUnicode_CheckExact(a))
+            return PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_KIND(a) == PyUnicode_KIND(b) &&
+                   !std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
+                                size_t(PyUnicode_GET_LENGTH(a)) * size_t(PyUnicode_KIND(a)));
+        return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+    }
+    void place(const Slot& entry) {
+        uint64_t at = entry.hash & mask;
+        while (slots[at].key) at = (at + 1) & mask;
+        slots[at] = entry;
+    }
+    void enlarge() {
+        std::vector<Slot> old(slots.empty() ? 64 : 2 * slots.size());
+        old.swap(slots);
+        mask = slots.size() - 1;
+        for (const Slot& s : old)
+            if (s.key) place(s);
+    }
+    // Take an entry out and close the gap: what was displaced past it moves up.
+    void remove(const Slot& entry) {
+        uint64_t hole = entry.hash & mask;
+        while (slots[hole].key != entry.key || slots[hole].value != entry.value) hole = (hole + 1) & mask;
+        for (uint64_t at = (hole + 1) & mask; slots[at].key; at = (at + 1) & mask)
+            if (((at - slots[at].hash) & mask) >= ((at - hole) & mask)) {
+                slots[hole] = slots[at];
+                hole = at;
+            }
+        slots[hole].key = nullptr;
+        --used;
+        Py_DECREF(entry.key);
+        Py_XDECREF(entry.value);
+    }
+
+  public:
+    std::vector<PyObject*> names;     // by index; references held by the table's own entries
+
+    FeatureTable() = default;
+    FeatureTable(const FeatureTable&) = delete;
+    ~FeatureTable() {
+        for (const Slot& s : slots)
+            if (s.key) {
+                Py_DECREF(s.key);
+                Py_XDECREF(s.value);
+            }
+    }
+
+    static uint64_t hash(PyObject* key, PyObject* value) {
+        uint64_t h = uint64_t(PyObject_Hash(key));
+        if (value) return fold(h ^ 0x9e3779b97f4a7c15, uint64_t(PyObject_Hash(value)) ^ 0xd6e8feb86659fd93);
+        return PyLong_CheckExact(key) ? fold(h ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93) : h;
+    }
+    // The index of a key, or -1.
+    NOVIKOFF_INLINE int64_t find(uint64_t h, PyObject* key, PyObject* value) const {
+        if (slots.empty()) return -1;
+        for (uint64_t at = h & mask; slots[at].key; at = (at + 1) & mask) {
+            const Slot& s = slots[at];
+            if (s.key == key && s.value == value) return s.index;
+            if (s.hash == h && same(s.key, key) && same(s.value, value)) return s.index;
+        }
+        return -1;
+    }
+    void add(uint64_t h, PyObject* key, PyObject* value, int64_t index) {
+        if (2 * (used + 1) > slots.size()) enlarge();
+        if (index == int64_t(names.size())) names.push_back(key);
+        added.push_back({h, key, value, index});
+        place({h, key, value, index});
+        ++used;
+        Py_INCREF(key);
+        Py_XINCREF(value);
+    }
+    void begin() {
+        added.clear();
+        names_before = names.size();
+    }
+    void undo() {
+        names.resize(names_before);
+        for (const Slot& s : added) remove(s);
+        added.clear();
+    }
+    size_t bytes() const {
+        return slots.capacity() * sizeof(Slot) + names.capacity() * sizeof(PyObject*) + added.capacity() * sizeof(Slot);
+    }
+    // In an order that does not depend on where the entries happen to lie.
+    template <class F>
+    void for_each_alias(F&& f) const {
+        std::vector<Slot> aliases;
+        for (const Slot& s : slots)
+            if (s.key && (s.value || PyLong_CheckExact(s.key))) aliases.push_back(s);
+        std::sort(aliases.begin(), aliases.end(), [](const Slot& a, const Slot& b) {
+            if (a.index != b.index) return a.index < b.index;
+            const bool digits = PyLong_CheckExact(a.key), other = PyLong_CheckExact(b.key);
+            if (digits || other) return digits && !other;  // a name has one way to be an int's
+            return PyUnicode_Compare(a.key, b.key) < 0;
+        });
+        for (const Slot& s : aliases) f(s.key, s.value, s.index);
+    }
+};
+
+}  // namespace novikoff

@@ -1,0 +1,454 @@
+// OnlinePerceptron's core: dicts in, labels out. The learning itself is `epoch` over one row and the
+// predictions are `predict` and `scores` over one row; here are the growing storage, the reading of
+// dicts, and the promise that a refused example leaves no trace.
+//
+// Everything runs under the GIL. Python code of others (a value's __float__, a label's __eq__) is
+// only ever called before the row at hand is gathered; from there to the end of a call nothing can
+// interrupt, so that calls from several threads follow one another.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "dict_row.h"
+
+namespace novikoff {
+
+class OnlineLearner {
+    using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+    using Floats = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
+
+    Learner learner;  // learns: w
+    Learner reader;   // predicts: w, or the averages of the features of the row at hand
+    std::vector<double> weights, sums, bias, bias_sums;
+    struct Label {
+        nb::object object;
+        Py_hash_t hash;
+    };
+    std::vector<Label> labels;
+    bool declared = false, average;
+    int64_t mistakes = 0;  // progressive
+    bool wide = false;     // sizes were seen from which an update could overflow
+    DictRow x;             // the row at hand
+    // its averaged weights, and the places 0, 1, 2, ... where they are
+    std::vector<double> mean, mean_bias;
+    std::vector<int64_t> places;
+
+    // ---- storage -----------------------------------------------------------------------------
+    void point() {
+        learner.weights = weights.data();
+        learner.bias = bias.data();
+        learner.weight_sums = average ? sums.data() : nullptr;
+        learner.bias_sums = average ? bias_sums.data() : nullptr;
+    }
+
+    void set_features(int64_t d) {
+        if (size_t(d * learner.stride) > weights.size()) {
+            if (average) sums.resize(size_t(d * learner.stride));
+            weights.resize(size_t(d * learner.stride));
+            point();
+        }
+        learner.features = d;
+    }
+
+    // From two classes to three, w becomes (-w, +w, 0): what the joint rule would hold after the
+    // same updates. One more class after that is one more column of zeros. Also the way back.
+    void set_classes(int64_t known) {
+        const int64_t was = learner.classes, now = std::max<int64_t>(known, 2);
+        const int64_t old = learner.stride, stride = now == 2 ? 1 : (now + 3) / 4 * 4;
+        auto wider = [&](const std::vector<double>& v) {
+            std::vector<double> out(v.size() / size_t(old) * size_t(stride));
+            for (size_t j = 0; j < v.size() / size_t(old); ++j) {
+                const double* from = v.data() + j * size_t(old);
+                double* to = out.data() + j * size_t(stride);
+                if (was == 2) to[0] = 0.0 - from[0], to[1] = from[0];
+                else if (now == 2) to[0] = from[1];
+                else std::copy(from, from + std::min(was, now), to);
+            }
+            return out;
+        };
+        if (stride != old) {
+            std::vector<double> w = wider(weights), b = wider(bias), ws = wider(sums), bs = wider(bias_sums);
+            std::vector<double> norm2(size_t(stride), 0.0);
+            for (int64_t c = 0; c < std::min(old, stride); ++c) norm2[c] = learner.norm2[c];
+            if (was == 2) norm2[1] = norm2[0];
+            weights.swap(w), bias.swap(b), sums.swap(ws), bias_sums.swap(bs), learner.norm2.swap(norm2);
+        }
+        learner.classes = now;
+        learner.stride = stride;
+        point();
+    }
+
+    // ---- predicting --------------------------------------------------------------------------
+    // Points `reader` at the weights that predict and returns the row that fits them. Averages are
+    // taken for the row's features only: (T w - u) / T, rounded at each operation.
+    OneRow reading(const OneRow& one) {
+        reader.tie_is_mistake = learner.tie_is_mistake;
+        reader.bias2 = learner.bias2;
+        reader.classes = learner.classes;
+        reader.stride = learner.stride;
+        reader.features = learner.features;
+        reader.weights = learner.weights;
+        reader.bias = learner.bias;
+        reader.current_norm = learner.current_norm;
+        if (!average) return one;
+
+        const int64_t stride = learner.stride;
+        const double visits = double(learner.visits);
+        const auto size = size_t(x.stored * stride);
+        if (mean.size() < size) mean.resize(size);
+        mean_bias.resize(size_t(stride));
+        for (int64_t k = int64_t(places.size()); k < x.stored; ++k) places.push_back(k);
+        double norm2 = 0;
+        auto take = [&](const double* w, const double* u, double* out) {
+            for (int64_t c = 0; c < stride; ++c) {
+                out[c] = visits ? (visits * w[c] - u[c]) / visits : 0.0;
+                norm2 += out[c] * out[c];
+            }
+        };
+        for (int64_t k = 0; k < x.stored; ++k)
+            take(&weights[size_t(x.indices[k] * stride)], &sums[size_t(x.indices[k] * stride)], &mean[size_t(k * stride)]);
+        take(bias.data(), bias_sums.data(), mean_bias.data());
+        if (!std::isfinite(norm2)) {
+            bool finite = true;
+            for (size_t k = 0; k < size; ++k) finite &= std::isfinite(mean[k]);
+            for (double b : mean_bias) finite &= std::isfinite(b);
+            if (!finite) overflow("an averaged weight", learner.radius);
+            norm2 = INFINITY;
+        }
+        reader.features = x.stored;
+        reader.weights = mean.data();
+        reader.bias = mean_bias.data();
+        reader.current_norm = std::sqrt(norm2 * (1 + double(size + 16) * 4 * kUnit) + 0x1p-1022);
+        return {{{x.values.data(), places.data(), x.stored}}};
+    }
+
+    bool mistaken(const OneRow& one, int32_t label) {
+        OneRow read = reading(one);
+        if (reader.tie_is_mistake)
+            return smallest(reader, read, {&label, nullptr, nullptr, 0, 1}, false, true).wrong;
+        int32_t said;
+        novikoff::predict(reader, read, 0, 1, &said);
+        return said != label;
+    }
+
+    [[noreturn]] void overflow(const char* what, double radius) const {
+        // An ordinary row meets what larger rows have left behind.
+        const bool ordinary = x.largest == 0 || (x.largest > 0x1p-290 && x.largest < 0x1p290);
+        const int power = -std::ilogb(ordinary ? radius : x.largest);
+        fail(PyExc_OverflowError,
+             "%s would exceed the range of a float: multiply all values by 2**%d, from the first example on", what,
+             power);
+    }
+
+    // ---- learning ----------------------------------------------------------------------------
+    // The class of a label, or the number of classes when it is new. Runs the code of others.
+    int64_t find_label(PyObject* y, Py_hash_t& hash) {
+        for (size_t c = 0; c < std::min<size_t>(labels.size(), 4); ++c)
+            if (labels[c].object.is(y)) return int64_t(c);
+        if (y == Py_None) fail(PyExc_TypeError, "None is no label: it is what predict_one says when it knows no class");
+        hash = PyObject_Hash(y);
+        if (hash == -1) {
+            if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+            PyErr_Clear();
+            fail(PyExc_TypeError, "a label must be hashable, got %s", Py_TYPE(y)->tp_name);
+        }
+        auto equal = [](PyObject* a, PyObject* b) {
+            nb::object same = nb::steal(PyObject_RichCompare(a, b, Py_EQ));
+            int truth = same.is_valid() ? PyObject_IsTrue(same.ptr()) : -1;
+            if (truth < 0) throw nb::python_error();
+            return truth == 1;
+        };
+        for (bool checked = false;; checked = true) {
+            for (size_t c = 0; c < labels.size(); ++c) {
+                if (labels[c].hash != hash) continue;
+                nb::object held = labels[c].object;
+                if (held.is(y) || equal(held.ptr(), y)) return int64_t(c);
+            }
+            if (declared) {
+                nb::object all = classes();
+                fail(PyExc_ValueError, "label %R is not among the declared classes %R", y, all.ptr());
+            }
+            if (checked) return int64_t(labels.size());
+            if (!equal(y, y)) fail(PyExc_ValueError, "a label must equal itself, got %R", y);
+        }
+    }
+
+    // What an update can change, kept while it might fail.
+    struct Backup {
+        Learner learner;
+        std::vector<double> weights, sums, bias, bias_sums;
+    };
+    template <class Copy>
+    void touched(Backup& b, Copy&& copy) {
+        const auto stride = size_t(learner.stride);
+        b.weights.resize(size_t(x.stored) * stride);
+        b.sums.resize(average ? b.weights.size() : 0);
+        for (int64_t k = 0; k < x.stored; ++k) {
+            copy(&weights[size_t(x.indices[k]) * stride], &b.weights[size_t(k) * stride], stride);
+            if (average) copy(&sums[size_t(x.indices[k]) * stride], &b.sums[size_t(k) * stride], stride);
+        }
+    }
+
+    void learn_row(int64_t label, bool fresh) {
+        const OneRow one = x.row();
+        if (labels.size() < 2) {  // nothing to tell apart yet
+            learner.observe(one.row, one.row.norm2(), 1.0);
+            ++learner.visits;
+            mistakes += fresh;
+            return;
+        }
+        const auto y = int32_t(label);
+        bool wrong = fresh || (average && mistaken(one, y));
+        // Up to 2^300 per row and 2^900 per weight vector no rule can reach 2^1024 in one step.
+        const bool tiny = !learner.bias2 && x.largest > 0 && x.largest < 0x1p-290;
+        const bool risk = wide || tiny || !(x.largest < 0x1p290) || !(learner.current_norm < 0x1p900);
+        Backup before;
+        if (risk) {
+            before = {learner, {}, {}, bias, bias_sums};
+            touched(before, [](double* here, double* kept, size_t n) { std::copy(here, here + n, kept); });
+        }
+        const int64_t mistakes_before = learner.mistakes;
+        const Visits visit{&y, nullptr, nullptr, 0, 1};
+        const Outcome outcome = learner.binary() ? epoch<true, true>(learner, one, visit)
+                                                 : epoch<true, false>(learner, one, visit);
+        if (outcome.problem == Problem::overflow) {
+            touched(before, [](double* here, double* kept, size_t n) { std::copy(kept, kept + n, here); });
+            bias = before.bias;
+            bias_sums = before.bias_sums;
+            const double radius = learner.radius;
+            std::swap(learner, before.learner);
+            point();
+            overflow("a weight", radius);
+        }
+        wide = risk;
+        if (!average && !fresh) wrong = learner.mistakes > mistakes_before;
+        mistakes += wrong;
+    }
+
+  public:
+    OnlineLearner(Rule rule, bool tie_is_mistake, double margin, double C, bool fit_intercept,
+                  bool average, std::optional<int> hash_bits, uint64_t seed, std::optional<nb::list> classes)
+        : average(average), x(hash_bits, seed) {
+        learner.rule = rule;
+        learner.tie_is_mistake = tie_is_mistake;
+        learner.margin = margin;
+        learner.C = C;
+        learner.bias2 = fit_intercept ? 1 : 0;
+        learner.norm2.assign(1, 0.0);
+        bias.assign(1, 0.0);
+        if (average) bias_sums.assign(1, 0.0);
+        if (classes) {
+            for (nb::handle y : *classes) {
+                Py_hash_t hash;
+                if (find_label(y.ptr(), hash) < int64_t(labels.size()))
+                    fail(PyExc_ValueError, "classes: %R is given twice", y.ptr());
+                labels.push_back({nb::borrow(y), hash});
+            }
+            declared = true;
+        }
+        set_classes(int64_t(labels.size()));
+        set_features(x.features());
+    }
+
+    nb::object predict(PyObject* dict) {
+        const OneRow one = x.known_part(dict);
+        if (labels.size() < 2) return labels.empty() ? nb::none() : labels[0].object;
+        int32_t out;
+        novikoff::predict(reader, reading(one), 0, 1, &out);
+        return labels[size_t(out)].object;
+    }
+
+    nb::object score(PyObject* dict) {
+        const OneRow one = x.known_part(dict);
+        if (labels.size() < 2) return nb::float_(0.0);
+        std::vector<double> out(labels.size());
+        novikoff::scores(reader, reading(one), 0, 1, out.data());
+        if (labels.size() == 2) return nb::float_(out[0]);
+        std::vector<Label> now = labels;  // a label's __hash__ may run while the dict is filled
+        nb::dict result;
+        for (size_t c = 0; c < now.size(); ++c) result[now[c].object] = out[c];
+        return result;
+    }
+
+    void learn(PyObject* dict, PyObject* label) {
+        DictRow::check_dict(dict);
+        std::vector<nb::object> plain;
+        int64_t y;
+        Py_hash_t hash = 0;
+        for (;;) {
+            y = find_label(label, hash);
+            x.table.begin();
+            try {
+                if (x.gather(dict, plain, true)) break;
+            } catch (...) {
+                x.table.undo();
+                throw;
+            }
+            x.table.undo();
+            plain = DictRow::plain(dict);
+        }
+        const auto known = int64_t(labels.size());
+        try {
+            if (y == known) {
+                labels.push_back({nb::borrow(label), hash});
+                set_classes(known + 1);
+            }
+            set_features(x.features());
+            learn_row(y, y == known);
+        } catch (...) {
+            x.table.undo();
+            if (int64_t(labels.size()) > known) labels.pop_back();
+            set_classes(known);
+            learner.features = x.features();
+            throw;
+        }
+    }
+
+    // Pairs (x, y) from an iterable. A refused one is named by its position; those before it stay.
+    void learn_many(nb::iterable pairs) {
+        int64_t position = 0;
+        for (nb::handle pair : pairs) {
+            try {
+                nb::object two = nb::steal(PySequence_Fast(pair.ptr(), "expected a pair (x, y)"));
+                if (!two.is_valid()) throw nb::python_error();
+                if (PySequence_Fast_GET_SIZE(two.ptr()) != 2) fail(PyExc_ValueError, "expected a pair (x, y)");
+                nb::object dict = nb::borrow(PySequence_Fast_GET_ITEM(two.ptr(), 0));
+                nb::object label = nb::borrow(PySequence_Fast_GET_ITEM(two.ptr(), 1));
+                learn(dict.ptr(), label.ptr());
+            } catch (nb::python_error& e) {
+                for (PyObject* type : {PyExc_TypeError, PyExc_OverflowError, PyExc_ValueError})
+                    if (e.matches(type))
+                        nb::raise_from(e, type, "example %lld: %s", (long long)position, nb::str(e.value()).c_str());
+                throw;
+            }
+            if (++position & 1023) continue;
+            if (PyErr_CheckSignals()) throw nb::python_error();
+            nb::gil_scoped_release others_turn;
+        }
+    }
+
+    // For the garbage collector: a label may lead back to its model.
+    int traverse(visitproc visit, void* arg) const {
+        for (const Label& y : labels) Py_VISIT(y.object.ptr());
+        return 0;
+    }
+    void clear() { std::vector<Label>().swap(labels); }
+
+    // ---- what it holds -----------------------------------------------------------------------
+    nb::list classes() const {
+        nb::list out;
+        for (const Label& y : labels) out.append(y.object);
+        return out;
+    }
+    nb::list names() const {
+        nb::list out;
+        for (PyObject* name : x.table.names) out.append(nb::handle(name));
+        return out;
+    }
+    int64_t features() const { return x.features(); }
+    int64_t progressive_mistakes() const { return mistakes; }
+    const Learner& state() const { return learner; }
+    // Of the weights and the table, without the names themselves.
+    size_t bytes() const {
+        size_t doubles = 0;
+        for (const auto* v : {&weights, &sums, &bias, &bias_sums, &mean, &mean_bias}) doubles += v->capacity();
+        return sizeof *this + 8 * doubles + x.table.bytes();
+    }
+
+    // A copy: one row per feature (the bias: one row), one column for two classes, else one for each.
+    Matrix matrix(const std::vector<double>& from, int64_t rows) const {
+        const int64_t columns = learner.binary() ? 1 : learner.classes;
+        auto* copy = new std::vector<double>(size_t(rows * columns));
+        nb::capsule owner(copy, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+        for (int64_t j = 0; j < rows; ++j)
+            std::copy_n(from.begin() + j * learner.stride, columns, copy->begin() + j * columns);
+        return Matrix(copy->data(), {size_t(rows), size_t(columns)}, owner);
+    }
+
+    nb::dict get_state() const {
+        nb::dict s;
+        s["classes"] = classes();
+        s["names"] = names();
+        nb::list aliases;
+        x.table.for_each_alias([&](PyObject* key, PyObject* value, int64_t j) {
+            aliases.append(nb::make_tuple(nb::handle(key), value ? nb::handle(value) : nb::none(), j));
+        });
+        s["aliases"] = aliases;
+        s["weights"] = matrix(weights, learner.features);
+        s["bias"] = matrix(bias, 1);
+        if (average) {
+            s["weight_sums"] = matrix(sums, learner.features);
+            s["bias_sums"] = matrix(bias_sums, 1);
+        }
+        s["visits"] = learner.visits;
+        s["updates"] = learner.updates;
+        s["mistakes"] = mistakes;
+        s["step_sum"] = learner.step_sum;
+        s["radius"] = learner.radius;
+        s["largest_row"] = learner.largest_row;
+        s["most_stored"] = learner.most_stored;
+        s["wide"] = wide;
+        nb::list norms;
+        for (double v : learner.norm2) norms.append(v);
+        s["norm2"] = norms;
+        return s;
+    }
+
+    // Into a learner just made with the same parameters.
+    void set_state(nb::dict s) {
+        labels.clear();
+        for (nb::handle y : nb::cast<nb::list>(s["classes"])) {
+            Py_hash_t hash = PyObject_Hash(y.ptr());
+            if (hash == -1 && PyErr_Occurred()) throw nb::python_error();
+            labels.push_back({nb::borrow(y), hash});
+        }
+        set_classes(int64_t(labels.size()));
+        auto text = [](nb::handle h) {  // the table wants exact objects
+            if (PyUnicode_CheckExact(h.ptr()) || PyLong_CheckExact(h.ptr())) return h.ptr();
+            throw std::invalid_argument("a feature's name is not a str");
+        };
+        for (nb::handle name : nb::cast<nb::list>(s["names"]))
+            x.table.add(FeatureTable::hash(text(name), nullptr), text(name), nullptr, int64_t(x.table.names.size()));
+        for (nb::handle a : nb::cast<nb::list>(s["aliases"])) {
+            nb::handle key = a[0], value = a[1];
+            PyObject* second = value.is_none() ? nullptr : text(value);
+            const auto j = nb::cast<int64_t>(a[2]);
+            if (j < 0 || j >= features()) throw std::invalid_argument("an alias names a feature out of range");
+            x.table.add(FeatureTable::hash(text(key), second), text(key), second, j);
+        }
+        set_features(x.features());
+        auto load = [&](const char* name, std::vector<double>& to, int64_t rows) {
+            auto from = nb::cast<Floats>(s[name]);
+            const int64_t columns = learner.binary() ? 1 : learner.classes;
+            if (int64_t(from.size()) != rows * columns)
+                throw std::invalid_argument(std::string(name) + " does not fit the names and classes");
+            for (int64_t j = 0; j < rows; ++j)
+                std::copy_n(from.data() + j * columns, columns, to.begin() + j * learner.stride);
+        };
+        load("weights", weights, learner.features);
+        load("bias", bias, 1);
+        if (average) {
+            load("weight_sums", sums, learner.features);
+            load("bias_sums", bias_sums, 1);
+        }
+        learner.visits = nb::cast<int64_t>(s["visits"]);
+        learner.updates = nb::cast<int64_t>(s["updates"]);
+        mistakes = nb::cast<int64_t>(s["mistakes"]);
+        learner.step_sum = nb::cast<double>(s["step_sum"]);
+        learner.radius = nb::cast<double>(s["radius"]);
+        learner.largest_row = nb::cast<double>(s["largest_row"]);
+        learner.most_stored = nb::cast<int64_t>(s["most_stored"]);
+        wide = nb::cast<bool>(s["wide"]);
+        size_t c = 0;
+        for (nb::handle v : nb::cast<nb::list>(s["norm2"]))
+            if (c < learner.norm2.size()) learner.norm2[c++] = nb::cast<double>(v);
+        learner.current_norm = learner.weight_norm();
+    }
+};
+
+}  // namespace novikoff
