@@ -36,8 +36,6 @@ struct OneRow {
     const Row& approach(int64_t, const Ahead&) const {
         return row;
     }
-    void fetch_far(int64_t) const {}
-    void fetch_near(int64_t, const double*, int64_t, bool) const {}
 };
 
 class DictRow {

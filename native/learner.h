@@ -163,7 +163,8 @@ struct Learner {
         auto norm = [&] { return exact_norm(squares, fallbacks); };
         auto norm2 = [&] { return copies * exact_value(squares, fallbacks); };
         auto loss = [&] { return -difference(row, label, rival, 1.0); };
-        auto quotient = [](double a, double b) { return b == 0 ? 0.0 : a / b; };  // a zero row: step 0
+        // A zero row has step 0; one whose |x|^2 only rounds to 0 an infinite one, which is refused.
+        auto quotient = [&](double a, double b) { return b == 0 && norm() == 0 ? 0.0 : a / b; };
         switch (rule) {
             case Rule::perceptron: return 1;
             case Rule::margin: return 1;

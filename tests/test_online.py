@@ -4,12 +4,14 @@ import copy
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novikoff import _core
-from novikoff.online import RULES, OnlinePerceptron
+from novikoff.online import OnlinePerceptron
+from novikoff.parameters import RULES
 
 
 def in_bulk(X, y, classes, rule, *, average=False, ties="positive", margin=0.0, C=1.0, fit_intercept=True):
@@ -275,7 +277,7 @@ def test_hashing_spreads():
 
 
 # ---- freeze: needs Perceptron ------------------------------------------------------------------
-def check_freeze_predicts_the_same():
+def test_freeze_predicts_the_same():
     model = OnlinePerceptron(average=True)
     model.learn_many(({"a": k % 5 - 2.0, "w": f"v{k % 3}"}, "abc"[k % 3]) for k in range(100))
     frozen = model.freeze()
@@ -283,14 +285,34 @@ def check_freeze_predicts_the_same():
     assert list(frozen.feature_names_in_) == model.feature_names_in_.tolist()
     assert np.array_equal(frozen.coef_, model.coef_)
     for k in range(15):
-        row = np.array([[k % 5 - 2.0, k % 3 == 0, k % 3 == 1, k % 3 == 2]], dtype=float)
+        row = pd.DataFrame(
+            [[k % 5 - 2.0, k % 3 == 0, k % 3 == 1, k % 3 == 2]], columns=frozen.feature_names_in_
+        )
         assert frozen.predict(row)[0] == model.predict_one({"a": k % 5 - 2.0, "w": f"v{k % 3}"})
 
 
-def check_freeze_with_hashing():
+def test_freeze_with_hashing():
     model = OnlinePerceptron(hash_bits=4, classes=[0, 1])
     model.learn_many(({f"f{k % 9}": 1.0}, k % 2) for k in range(50))
     assert list(model.freeze().feature_names_in_) == [f"hash_{j}" for j in range(16)]
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_freeze_can_go_on(average):
+    """The frozen model holds weights, sums and counts: partial_fit continues as learn_one would have."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.integers(0, 3, 60)
+    examples = [({"a": r[0], "b": r[1], "c": r[2]}, int(c)) for r, c in zip(X, y, strict=True)]
+    model = OnlinePerceptron(average=average, classes=[0, 1, 2])
+    model.learn_many(examples[:30])
+    frozen = model.freeze()
+    frozen.partial_fit(pd.DataFrame(X[30:], columns=["a", "b", "c"]), y[30:])
+    model.learn_many(examples[30:])
+    assert np.array_equal(frozen.coef_, model.coef_)
+    assert (frozen.n_updates_, frozen.radius_ / np.sqrt(2)) == (
+        model.n_updates_,
+        pytest.approx(model.radius_),
+    )
 
 
 def test_freeze_needs_two_classes():

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
 
-_HOMES = {"Perceptron": "novikoff.perceptron"}
+_HOMES = {"OnlinePerceptron": "novikoff.online", "Perceptron": "novikoff.perceptron"}
 
-__all__ = ["Perceptron", "__version__"]
+__all__ = ["OnlinePerceptron", "Perceptron", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,49 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from novikoff import _core
+from novikoff.model import Model, Settings
+from novikoff.parameters import check_parameters, default, parameter_help
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from novikoff.perceptron import Perceptron
-
-RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
-TIES = ("positive", "mistake")
-MOST_HASH_BITS = 30
-
-
-def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown; there are {', '.join(map(repr, choices))}")
-
-
-def _check_parameters(
-    rule: str,
-    margin: float,
-    C: float,
-    ties: str,
-    classes: Sequence[Hashable] | None,
-    hash_bits: int | None,
-    seed: int,
-) -> None:
-    _one_of("rule", rule, RULES)
-    _one_of("ties", ties, TIES)
-    if not (margin >= 0 and isfinite(margin)):
-        raise ValueError(f"margin={margin!r} must be a finite number, 0 or more")
-    if not (C > 0 and isfinite(C)):
-        raise ValueError(f"C={C!r} must be a finite number greater than 0")
-    if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= MOST_HASH_BITS):
-        raise ValueError(f"hash_bits={hash_bits!r} must be None or an integer from 1 to {MOST_HASH_BITS}")
-    if not (isinstance(seed, int) and 0 <= seed < 2**64):
-        raise ValueError(f"seed={seed!r} must be an integer from 0 to 2**64 - 1")
-    if isinstance(classes, str) or (classes is not None and len(classes) < 2):
-        raise ValueError(f"classes={classes!r} must be None or a list of at least two labels")
 
 
 class OnlinePerceptron(_core.OnlineLearner):
@@ -57,27 +26,7 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     Parameters
     ----------
-    rule : {"perceptron", "normalized", "margin", "pa", "pa1", "pa2"}
-        How far an update goes: 1; 1/‖x‖; 1 whenever y·s ≤ `margin`; the passive-aggressive steps.
-    average : bool
-        Predict with the mean of the weights after each visit. Learning itself uses the last ones.
-    fit_intercept : bool
-        Give every example one more coordinate, always 1.
-    classes : list, optional
-        All labels, in the order that decides ties; any other label is then refused. Without it
-        classes come in order of appearance.
-    hash_bits : int, optional
-        Fix the memory at 2**hash_bits weights per class: a feature's place is a hash of its name,
-        the same in every process and on every machine. Values that meet at one place are added.
-    seed : int
-        Chooses the hash. Not used without `hash_bits`.
-    margin : float
-        The β of the margin rule.
-    C : float
-        The largest step of "pa1"; the softness of "pa2".
-    ties : {"positive", "mistake"}
-        Whether a score of exactly 0 predicts the second class (the lowest of several classes), or
-        is a mistake whatever the label.
+    {parameters}
 
     Attributes
     ----------
@@ -119,7 +68,7 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     Examples
     --------
-    >>> from novikoff.online import OnlinePerceptron
+    >>> from novikoff import OnlinePerceptron
     >>> model = OnlinePerceptron()
     >>> model.predict_one({"colour": "red"}) is None
     True
@@ -133,20 +82,31 @@ class OnlinePerceptron(_core.OnlineLearner):
     (6, 4, 2)
     """
 
+    _names_of_parameters = (
+        "rule",
+        "average",
+        "fit_intercept",
+        "classes",
+        "hash_bits",
+        "seed",
+        "margin",
+        "C",
+        "ties",
+    )
+
     def __init__(
         self,
-        rule: str = "perceptron",
-        average: bool = False,
-        fit_intercept: bool = True,
-        classes: Sequence[Hashable] | None = None,
-        hash_bits: int | None = None,
-        seed: int = 0,
+        rule: str = default("rule"),
+        average: bool = default("average"),
+        fit_intercept: bool = default("fit_intercept"),
+        classes: Sequence[Hashable] | None = default("classes"),
+        hash_bits: int | None = default("hash_bits"),
+        seed: int = default("seed"),
         *,
-        margin: float = 0.0,
-        C: float = 1.0,
-        ties: str = "positive",
+        margin: float = default("margin"),
+        C: float = default("C"),
+        ties: str = default("ties"),
     ) -> None:
-        _check_parameters(rule, margin, C, ties, classes, hash_bits, seed)
         self.rule = rule
         self.average = average
         self.fit_intercept = fit_intercept
@@ -156,6 +116,7 @@ class OnlinePerceptron(_core.OnlineLearner):
         self.margin = margin
         self.C = C
         self.ties = ties
+        check_parameters(self, self._names_of_parameters)
         super().__init__(
             rule,
             ties == "mistake",
@@ -217,7 +178,7 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def get_params(self) -> dict[str, Any]:
         """The parameters given at construction, by name."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
+        return {name: getattr(self, name) for name in self._names_of_parameters}
 
     def freeze(self) -> Perceptron:
         """The model as it predicts now, as a `Perceptron` with feature names.
@@ -233,43 +194,56 @@ class OnlinePerceptron(_core.OnlineLearner):
             )
         from novikoff.perceptron import Perceptron
 
-        params = {
-            name: getattr(self, name) for name in ("rule", "average", "fit_intercept", "margin", "C", "ties")
-        }
-        state = self._get_state()
-        counts = {
-            "n_mistakes": self.n_mistakes_,
-            "n_updates": self.n_updates_,
-            "n_visits": self.n_visits_,
-            "step_sum": state["step_sum"],
-            "radius": self.radius_,
-        }
-        return Perceptron._from_weights(
-            self.coef_, self.intercept_, self.classes_, self.feature_names_in_, params, counts
+        names = ("rule", "average", "fit_intercept", "margin", "C", "ties")
+        params = {name: getattr(self, name) for name in names}
+        return Perceptron._from_model(params, self._model(), _labels(self.classes_), self.feature_names_in_)
+
+    def _model(self) -> Model:
+        """What was learned, as the batch estimators hold it."""
+        settings = Settings(
+            rule=self.rule,
+            ties=self.ties,
+            margin=float(self.margin),
+            C=float(self.C),
+            bias_square=1.0 if self.fit_intercept else 0.0,
+            average=self.average,
         )
+        model, state = Model(len(self.classes_), self.n_features_in_, settings), self._get_state()
+        (learner,) = model.learners
+        for name in ("weights", "bias", "weight_sums", "bias_sums"):
+            held = getattr(learner, name)
+            if held is not None:
+                values = np.asarray(state[name])
+                held.reshape(len(values), -1)[:, : values.shape[1]] = values
+        for name in ("visits", "mistakes", "updates", "step_sum", "radius", "largest_row", "most_stored"):
+            setattr(learner.native, name, state[name])
+        learner.native.measure_norm()
+        return model
 
     def __getstate__(self) -> dict[str, Any]:
         return {"attributes": dict(self.__dict__), "core": self._get_state()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = state["attributes"]
-        OnlinePerceptron.__init__(self, **{name: attributes[name] for name in _PARAMETERS})
+        OnlinePerceptron.__init__(self, **{name: attributes[name] for name in self._names_of_parameters})
         self.__dict__.update(attributes)
         self._set_state(state["core"])
 
     def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(_PARAMETERS[k])]
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(default(k))]
         return f"OnlinePerceptron({', '.join(changed)})"
 
 
-_PARAMETERS: dict[str, Any] = {
-    "rule": "perceptron",
-    "average": False,
-    "fit_intercept": True,
-    "classes": None,
-    "hash_bits": None,
-    "seed": 0,
-    "margin": 0.0,
-    "C": 1.0,
-    "ties": "positive",
-}
+def _labels(classes: list[Any]) -> NDArray[Any]:
+    """Labels as an array: of their own type when they share one that NumPy knows, else of objects."""
+    if len({type(c) for c in classes}) == 1 and isinstance(classes[0], str | int | float | np.generic):
+        return np.array(classes)
+    labels = np.empty(len(classes), dtype=object)
+    labels[:] = classes
+    return labels
+
+
+assert OnlinePerceptron.__doc__ is not None
+OnlinePerceptron.__doc__ = OnlinePerceptron.__doc__.replace(
+    "{parameters}", parameter_help(OnlinePerceptron._names_of_parameters).replace("\n", "\n    ")
+)

@@ -188,18 +188,26 @@ PARAMETERS = _table(
     Parameter(
         "classes",
         None,
-        "The classes, in order, when they are known beforehand; otherwise they grow as they come.",
-        "None or a list of at least two different labels",
-        lambda v: v is None or (len(list(v)) >= 2 and len(set(v)) == len(list(v))),
+        "All labels, in the order that decides ties; any other label is then refused. Without it "
+        "classes come in order of appearance.",
+        "None or a list of at least two labels",
+        lambda v: v is None or (not isinstance(v, str) and hasattr(v, "__len__") and len(v) >= 2),
     ),
     Parameter(
         "hash_bits",
         None,
-        "Hash feature names into 2**hash_bits places instead of keeping a table of names.",
+        "Fix the memory at 2**hash_bits weights a class: a feature's place is a hash of its name, the same "
+        "in every process and on every machine. Values that meet at one place are added.",
         "None or a whole number from 1 to 30",
         lambda v: v is None or (_whole(1)(v) and v <= 30),
     ),
-    Parameter("seed", 0, "Chooses the hash function.", "a whole number ≥ 0", _whole(0)),
+    Parameter(
+        "seed",
+        0,
+        "Chooses the hash; not used without `hash_bits`.",
+        "a whole number from 0 to 2**64 - 1",
+        lambda v: _whole(0)(v) and v < 2**64,
+    ),
 )
 
 
@@ -219,6 +227,6 @@ def parameter_help(names: Iterable[str]) -> str:
 
     >>> print(parameter_help(["seed"]))
     seed : default 0
-        Chooses the hash function.
+        Chooses the hash; not used without `hash_bits`.
     """
     return "\n".join(f"{n} : default {PARAMETERS[n].default!r}\n    {PARAMETERS[n].help}" for n in names)

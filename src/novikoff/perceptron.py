@@ -134,6 +134,16 @@ class Perceptron(PerceptronClassifier):
         self.verbose = verbose
         self.callback = callback
 
+    @classmethod
+    def _from_model(cls, params: dict[str, Any], model: Model, classes: Any, feature_names: Any) -> Self:
+        """A fitted estimator around a model that was learned elsewhere."""
+        self = cls(**params)
+        self.n_features_in_ = model.n_features
+        self.feature_names_in_ = feature_names
+        self.classes_ = classes
+        self._set_run(model, training.Run())
+        return self
+
     # -- learning ------------------------------------------------------------------------------------
     def fit(
         self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None

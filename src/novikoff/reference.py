@@ -92,17 +92,22 @@ class Twin:
         square = exact_dot(x, x) + Fraction(self.bias_square)
         loss = rounded(1 - d)
         square_z = (1 if self.classes == 2 else 2) * rounded(square)
+
+        def over(denominator: float) -> float:
+            """loss / denominator; 0 for a zero row, infinite where |x|² only rounds to 0."""
+            return 0.0 if square == 0 and not denominator else loss / denominator if denominator else math.inf
+
         match self.rule:
             case "perceptron" | "margin":
                 return 1.0
             case "normalized":
                 return 1 / norm(square) if square else 0.0
             case "pa":
-                return loss / square_z if square_z else 0.0
+                return over(square_z)
             case "pa1":
-                return min(self.C, loss / square_z if square_z else 0.0)
+                return min(self.C, over(square_z))
             case "pa2":
-                return loss / (square_z + 1 / (2 * self.C))
+                return over(square_z + 1 / (2 * self.C))
         raise ValueError(self.rule)
 
     def visit(self, i: int, x: Floats, y: int, weight: float = 1.0) -> None:
