@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from novikoff import _core
-from novikoff.model import Model, Settings
 from novikoff.parameters import check_parameters, default, parameter_help
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from novikoff.model import Model
     from novikoff.perceptron import Perceptron
 
 
@@ -200,6 +200,8 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def _model(self) -> Model:
         """What was learned, as the batch estimators hold it."""
+        from novikoff.model import Model, Settings  # SciPy's import is felt; streams do without it
+
         settings = Settings(
             rule=self.rule,
             ties=self.ties,
