@@ -67,7 +67,7 @@ struct Data {
     int64_t features;
 };
 
-constexpr int64_t kRows = 10000;
+constexpr int64_t kRows = 5000;
 
 // Text: `stored` different words of zipf frequency, two thirds of them from the vocabulary of the
 // row's own class; their tf-idf scaled to norm 1, or just 1 each.

@@ -84,9 +84,9 @@ def fallbacks(repeat: int) -> Iterator[Row]:
 def rates(name: str, visits: int, updates: int, compensated: int, accumulator: int) -> Row:
     return Row(
         f"fallbacks, {name}, {visits:,} decisions",
-        f"{compensated / visits:.2%} compensated",
+        f"{compensated / visits:.3%} compensated",
         "of these",
-        f"{accumulator / visits:.2%} accumulator",
+        f"{accumulator / visits:.3%} accumulator",
         f"{updates / visits:.2%} updates",
     )
 

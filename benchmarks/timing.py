@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 NOISY = 1.25  # median / best above this means that something else was running
+MOST = 2  # times that the rounds are run, at most, for that reason
 
 
 @dataclass
@@ -28,15 +29,15 @@ class Times:
 def interleave(contenders: dict[str, Callable[[], object]], repeat: int) -> dict[str, Times]:
     """Time each contender `repeat` times, in turn, so that a slow moment of the machine hits them all.
 
-    When the times still scatter, the same number of rounds is run once more.
+    While the times scatter, as many rounds are run again.
     """
     times = {name: Times() for name in contenders}
-    for rounds in (1, 2):
+    for _ in range(MOST):
         for _ in range(repeat):
             for name, contender in contenders.items():
                 started = time.perf_counter()
                 contender()
                 times[name].seconds.append(time.perf_counter() - started)
-        if rounds == 2 or all(t.spread < NOISY for t in times.values()):
+        if all(t.spread < NOISY for t in times.values()):
             break
     return times
