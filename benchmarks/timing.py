@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 NOISY = 1.25  # median / best above this means that something else was running
-MOST = 2  # times that the rounds are run, at most, for that reason
+MOST = 2  # batches of rounds, at most, while that is so
 
 
 @dataclass
