@@ -1,100 +1,109 @@
-"""One example at a time, dicts of 20 numbers: OnlinePerceptron beside river and Vowpal Wabbit.
+"""One example at a time: dicts of features, and single rows."""
 
-Each peer predicts and then learns every example; the peers take turns, and the best of the rounds
-counts. Vowpal Wabbit is given its choice: an example built once from the dict and used for both, or
-a line of its own text format, formatted beforehand and only learned (its learning predicts, too).
-"""
+from __future__ import annotations
 
-import argparse
-import random
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from novikoff.online import OnlinePerceptron
+import numpy as np
+from sklearn.linear_model import Perceptron as Peer
 
-Rows = list[tuple[dict[str, float], bool]]
+import novikoff
+from benchmarks.table import Row, faster, skipped, span
+from benchmarks.timing import interleave
 
-
-def make_rows(n: int, d: int, fresh_keys: bool) -> Rows:
-    draw = random.Random(0)
-    names = [f"f{j}" for j in range(d)]
-    u = [draw.gauss(0, 1) for _ in names]
-    rows = []
-    for _ in range(n):
-        x = [draw.gauss(0, 1) for _ in names]
-        keys = [f"f{j}" for j in range(d)] if fresh_keys else names
-        rows.append((dict(zip(keys, x, strict=True)), sum(map(float.__mul__, u, x)) + draw.gauss(0, 1) > 0))
-    return rows
+EXAMPLES, FEATURES, NAMES = 2000, 20, 1000
+AT_LEAST = {"river": 8.0, "Vowpal Wabbit, dict": 5.0, "Vowpal Wabbit, text": 5.0}
+LONGEST = 1.5e-6  # seconds for one predict_one and one learn_one
 
 
-def stepwise(model) -> Callable[[Rows], None]:
-    def run(rows: Rows) -> None:
+def examples() -> list[tuple[dict[str, float], bool]]:
+    rng = np.random.default_rng(0)
+    teacher = rng.standard_normal(NAMES)
+    found = []
+    for _ in range(EXAMPLES):
+        chosen, values = rng.choice(NAMES, FEATURES, replace=False), rng.random(FEATURES)
+        features = {f"feature_{j}": float(v) for j, v in zip(chosen, values, strict=True)}
+        found.append((features, bool(teacher[chosen] @ values > 0)))
+    return found
+
+
+def one_by_one(model: Any, stream: list[tuple[dict[str, float], bool]]) -> Callable[[], object]:
+    """river's protocol, which OnlinePerceptron shares."""
+
+    def run() -> None:
         predict_one, learn_one = model.predict_one, model.learn_one
-        for x, y in rows:
+        for x, y in stream:
             predict_one(x)
             learn_one(x, y)
 
     return run
 
 
-def vowpal_wabbit_examples() -> Callable[[Rows], None]:
-    from vowpalwabbit import pyvw
+def vowpal_wabbit(stream: list[tuple[dict[str, float], bool]]) -> dict[str, Callable[[], object]]:
+    """An Example made once per row, from the dict itself or from a line of text, for both calls."""
+    from vowpalwabbit import Workspace
 
-    vw = pyvw.Workspace("--quiet --binary --loss_function hinge")
+    workspace = Workspace("--binary --loss_function hinge --quiet")
 
-    def run(rows: Rows) -> None:
-        for x, y in rows:
-            example = vw.example({"n": x})
-            vw.predict(example)
-            example.set_label_string("1" if y else "-1")
-            vw.learn(example)
-            vw.finish_example(example)
+    def learn(example: Any, label: bool) -> None:
+        workspace.predict(example)
+        example.set_label_string("1" if label else "-1")
+        workspace.learn(example)
+        workspace.finish_example(example)
 
-    return run
+    def from_dict() -> None:
+        for x, y in stream:
+            learn(workspace.example({"f": x}), y)
 
+    def from_text() -> None:
+        for x, y in stream:
+            learn(workspace.example("| " + " ".join([f"{name}:{value}" for name, value in x.items()])), y)
 
-def vowpal_wabbit_lines(rows: Rows) -> Callable[[Rows], None]:
-    from vowpalwabbit import pyvw
-
-    vw = pyvw.Workspace("--quiet --binary --loss_function hinge")
-    lines = [f"{1 if y else -1} | " + " ".join(f"{k}:{v}" for k, v in x.items()) for x, y in rows]
-
-    def run(_: Rows) -> None:
-        for line in lines:
-            vw.learn(line)
-
-    return run
+    return {"Vowpal Wabbit, dict": from_dict, "Vowpal Wabbit, text": from_text}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--features", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=20)
-    options = parser.parse_args()
-    from river import linear_model
+def predict_and_learn(repeat: int) -> Iterator[Row]:
+    work = f"dict of {FEATURES} features, predict_one + learn_one"
+    stream, contenders = examples(), {}
+    try:
+        contenders["novikoff"] = one_by_one(novikoff.OnlinePerceptron(), stream)
+    except AttributeError:
+        yield skipped(work, "novikoff has no OnlinePerceptron")
+    try:
+        from river import linear_model
 
-    rows = make_rows(options.rows, options.features, fresh_keys=False)
-    fresh = make_rows(options.rows, options.features, fresh_keys=True)
-    runs = {
-        "novikoff": (stepwise(OnlinePerceptron()), rows),
-        "novikoff, keys made anew": (stepwise(OnlinePerceptron()), fresh),
-        "novikoff, averaged": (stepwise(OnlinePerceptron(average=True)), rows),
-        "novikoff, 2^18 places": (stepwise(OnlinePerceptron(hash_bits=18)), rows),
-        "novikoff, pa1": (stepwise(OnlinePerceptron("pa1")), rows),
-        "river": (stepwise(linear_model.Perceptron()), rows),
-        "Vowpal Wabbit, examples": (vowpal_wabbit_examples(), rows),
-        "Vowpal Wabbit, lines": (vowpal_wabbit_lines(rows), rows),
-    }
-    best = dict.fromkeys(runs, float("inf"))
-    for _ in range(options.rounds):
-        for name, (run, data) in runs.items():
-            start = time.perf_counter()
-            run(data)
-            best[name] = min(best[name], (time.perf_counter() - start) / len(data))
-    for name, seconds in best.items():
-        print(f"{name:28}{seconds * 1e9:8.0f} ns  {seconds / best['novikoff']:6.1f}x")
+        contenders["river"] = one_by_one(linear_model.Perceptron(), stream)
+    except ImportError as error:
+        yield skipped(work, f"river: {error}")
+    try:
+        contenders |= vowpal_wabbit(stream)
+    except ImportError as error:
+        yield skipped(work, f"Vowpal Wabbit: {error}")
+    times = {name: t.best / EXAMPLES for name, t in interleave(contenders, repeat).items()}
+    if (ours := times.pop("novikoff", None)) is None:
+        yield from (Row(work, "", name, span(seconds)) for name, seconds in times.items())
+        return
+    yield Row(work, span(ours), "", "", "", f"≤ {span(LONGEST)}", ours <= LONGEST)
+    for name, seconds in times.items():
+        yield faster(work, ours, name, seconds, at_least=AT_LEAST[name])
 
 
-if __name__ == "__main__":
-    main()
+def partial_fit(repeat: int) -> Iterator[Row]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, FEATURES))
+    y = (X @ rng.standard_normal(FEATURES) > 0).astype(np.int64)
+
+    def one_row_each(model: Any) -> Callable[[], object]:
+        model.partial_fit(X[:1], y[:1], classes=[0, 1])
+
+        def run() -> None:
+            for i in range(len(X)):
+                model.partial_fit(X[i : i + 1], y[i : i + 1])
+
+        return run
+
+    contenders = {"novikoff": one_row_each(novikoff.Perceptron()), "scikit-learn": one_row_each(Peer())}
+    times = interleave(contenders, repeat)
+    ours, theirs = (times[name].best / len(X) for name in contenders)
+    yield faster(f"partial_fit of one row of {FEATURES}", ours, "scikit-learn", theirs, at_least=30)

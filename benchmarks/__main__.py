@@ -1,0 +1,60 @@
+"""Run all benchmarks or those named, print what came out, and write it down when asked."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks import dense, exactness, machine, online, sparse, startup
+from benchmarks.table import Row, aligned
+
+BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
+    "dense": dense.float32,
+    "pixels": dense.uint8,
+    "text": sparse.text,
+    "hashed": sparse.hashed,
+    "online": online.predict_and_learn,
+    "partial_fit": online.partial_fit,
+    "import": startup.imports,
+    "memory": startup.memory,
+    "exactness": exactness.instructions,
+    "fallbacks": exactness.fallbacks,
+}
+METHOD = """\
+novikoff and its peers work on the same data in turn, round after round; the best of {repeat} rounds or more
+counts. A ratio with × is the peer's time over novikoff's."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(BENCHMARKS)}; all by default")
+    parser.add_argument("--repeat", type=int, default=7, help="rounds, of which the best counts (default 7)")
+    parser.add_argument("--markdown", type=Path, metavar="PATH", help="also write the table to this file")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(BENCHMARKS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    if arguments.repeat < 1:
+        parser.error("--repeat must be at least 1")
+    # the sets are made inseparable on purpose, so that all contenders run all epochs
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    facts = machine.facts()
+    print("\n".join(facts), flush=True)
+    all_rows = []
+    for name in arguments.names or BENCHMARKS:
+        started = time.perf_counter()
+        rows = list(BENCHMARKS[name](arguments.repeat))
+        all_rows += rows
+        print(f"\n{name} ({time.perf_counter() - started:.0f} s)\n{aligned(rows)}", flush=True)
+    if arguments.markdown:
+        method, listed = METHOD.format(repeat=arguments.repeat), "\n".join(f"- {fact}" for fact in facts)
+        parts = ["# Benchmarks", method, listed, aligned(all_rows)]
+        arguments.markdown.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
