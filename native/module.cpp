@@ -121,6 +121,7 @@ Visits visits(const Labels& y, const std::optional<Floats>& c, const std::option
     return {y.data(), c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
 }
 
+void bind_voted(nb::module_& m);  // voted.cpp
 
 void bind_online(nb::module_&);  // online.cpp
 
@@ -273,6 +274,8 @@ NB_MODULE(_core, m) {
         },
         nb::arg("a"), nb::arg("b"), nb::arg("compensated") = true,
         "Sign and correctly rounded value of a.b; without the compensated sum, by the accumulator alone.");
+
+    bind_voted(m);
 
     m.def(
         "advise_huge_pages",

@@ -119,5 +119,20 @@ def smallest(
 ) -> tuple[str, int, float, int, bool, bool]: ...
 def predict(learner: Learner, rows: Rows, begin: int, end: int, out: Labels) -> tuple[str, int]: ...
 def scores(learner: Learner, rows: Rows, begin: int, end: int, out: Floats) -> tuple[str, int]: ...
+def votes(
+    supports: Rows,
+    support: Order,
+    step: Floats,
+    label: Labels,
+    rival: Labels,
+    survived: Order,
+    classes: int,
+    bias_square: float,
+    exponent: int,
+    rows: Rows,
+    begin: int,
+    end: int,
+    out: Order,
+) -> tuple[str, int]: ...
 def exact_dot(a: Floats, b: Floats, compensated: bool = True) -> tuple[int, float]: ...
 def advise_huge_pages(array: Floats) -> None: ...
