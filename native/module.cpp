@@ -1,100 +1,10 @@
 // The Python face of the core: arrays come in as they are, the loops run without the GIL.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <optional>
-#include <stdexcept>
-#include <tuple>
-#include <variant>
-
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
+#include "binding.h"
 #include "loops.h"
-
-namespace nb = nanobind;
-using namespace novikoff;
-
-template <class T, class... Flags>
-using Array = nb::ndarray<T, nb::device::cpu, Flags...>;
-template <class T>
-using Vector = Array<T, nb::ndim<1>, nb::c_contig>;
-using Floats = Vector<const double>;
-using Labels = Vector<const int32_t>;
-using Order = Vector<const int64_t>;
-
-// A matrix of rows in any of the storage forms that are read in place. It keeps its arrays alive.
-class Rows {
-    std::variant<DenseRows<float>, DenseRows<double>, DenseRows<uint8_t>, SparseRows<float, int32_t>,
-                 SparseRows<float, int64_t>, SparseRows<double, int32_t>, SparseRows<double, int64_t>>
-        view;
-    std::vector<nb::object> owners;
-
-    template <class T>
-    bool try_dense(const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>& x) {
-        if (x.dtype() != nb::dtype<T>()) return false;
-        view = DenseRows<T>{static_cast<const T*>(x.data()), int64_t(x.shape(0)), int64_t(x.shape(1)), x.stride(0)};
-        return true;
-    }
-    template <class T, class I>
-    bool try_sparse(const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& data,
-                    const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& indices,
-                    const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& indptr, int64_t d) {
-        if (data.dtype() != nb::dtype<T>() || indices.dtype() != nb::dtype<I>() || indptr.dtype() != nb::dtype<I>())
-            return false;
-        const I* p = static_cast<const I*>(indptr.data());
-        const int64_t n = int64_t(indptr.shape(0)) - 1;
-        const int64_t stored = int64_t(std::min(data.shape(0), indices.shape(0)));
-        bool sound = n >= 0 && p[0] >= 0 && int64_t(p[n]) <= stored;
-        for (int64_t i = 0; sound && i < n; ++i) sound = p[i] <= p[i + 1];
-        if (!sound) throw std::invalid_argument("CSR matrix: indptr does not increase from 0 to the stored values");
-        view = SparseRows<T, I>{static_cast<const T*>(data.data()), static_cast<const I*>(indices.data()), p, n, d};
-        return true;
-    }
-
-  public:
-    explicit Rows(nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>> x) {
-        if (x.shape(1) > 1 && x.stride(1) != 1) throw std::invalid_argument("rows must be contiguous");
-        if (!(try_dense<float>(x) || try_dense<double>(x) || try_dense<uint8_t>(x)))
-            throw std::invalid_argument("dense rows are float32, float64 or uint8");
-        owners.push_back(nb::cast(x));
-    }
-    Rows(nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> data, nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> indices,
-         nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> indptr, int64_t features) {
-        if (!(try_sparse<float, int32_t>(data, indices, indptr, features) ||
-              try_sparse<float, int64_t>(data, indices, indptr, features) ||
-              try_sparse<double, int32_t>(data, indices, indptr, features) ||
-              try_sparse<double, int64_t>(data, indices, indptr, features)))
-            throw std::invalid_argument("CSR values are float32 or float64, both index arrays int32 or int64");
-        for (auto* a : {&data, &indices, &indptr}) owners.push_back(nb::cast(*a));
-    }
-
-    template <class F>
-    auto visit(F&& f) const {
-        return std::visit(std::forward<F>(f), view);
-    }
-    int64_t n() const {
-        return visit([](auto& r) { return r.n; });
-    }
-    int64_t d() const {
-        return visit([](auto& r) { return r.d; });
-    }
-};
-
-const char* name(Problem p) {
-    switch (p) {
-        case Problem::none: return "";
-        case Problem::not_finite: return "not finite";
-        case Problem::bad_index: return "bad index";
-        case Problem::overflow: return "overflow";
-    }
-    return "";
-}
 
 Rule rule_named(const std::string& s) {
     if (s == "perceptron") return Rule::perceptron;
@@ -169,6 +79,23 @@ struct PyLearner : Learner {
     }
 };
 
+// One array a field, handed over: afterwards the learner holds none of them.
+auto recorded(PyLearner& l) {
+    const auto made = std::move(l.updates_made);
+    l.updates_made.clear();
+    auto column = [&](auto field) {
+        using T = std::decay_t<decltype(field(made[0]))>;
+        T* out = new T[made.size()];
+        nb::capsule owner(out, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+        std::transform(made.begin(), made.end(), out, field);
+        return nb::ndarray<nb::numpy, T, nb::ndim<1>>(out, {made.size()}, owner);
+    };
+    using U = Learner::Update;
+    return std::make_tuple(column([](const U& u) { return u.row; }), column([](const U& u) { return u.label; }),
+                           column([](const U& u) { return u.rival; }), column([](const U& u) { return u.step; }),
+                           column([](const U& u) { return u.visit; }));
+}
+
 void check_order(const Rows& rows, const std::optional<Order>& order, int64_t begin, int64_t end) {
     const int64_t n = rows.n();
     if (begin < 0 || end < begin || end > (order ? int64_t(order->shape(0)) : n))
@@ -194,8 +121,7 @@ Visits visits(const Labels& y, const std::optional<Floats>& c, const std::option
     return {y.data(), c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
 }
 
-using Report = std::tuple<std::string, int64_t>;
-Report report(const Outcome& o) { return {name(o.problem), o.row}; }
+void bind_voted(nb::module_& m);  // voted.cpp
 
 void bind_online(nb::module_&);  // online.cpp
 
@@ -236,12 +162,12 @@ NB_MODULE(_core, m) {
             copy.record = nullptr;
             return copy;
         }, "The same weights with counts of its own.")
-        .def("record_updates", [](PyLearner& l) { l.record = &l.updates_made; })
-        .def("recorded", [](const PyLearner& l) {
-            std::vector<std::tuple<int64_t, int32_t, int32_t, double, int64_t>> out;
-            for (const auto& u : l.updates_made) out.emplace_back(u.row, u.label, u.rival, u.step, u.visit);
-            return out;
-        });
+        .def("record_updates", [](PyLearner& l) {
+            l.updates_made.clear();
+            l.record = &l.updates_made;
+        }, "From now on, write down every update.")
+        .def("recorded", &recorded,
+             "Hand over the updates recorded so far: (row, label, rival, step, visits before) as arrays.");
 
     m.def(
         "epoch",
@@ -348,6 +274,8 @@ NB_MODULE(_core, m) {
         },
         nb::arg("a"), nb::arg("b"), nb::arg("compensated") = true,
         "Sign and correctly rounded value of a.b; without the compensated sum, by the accumulator alone.");
+
+    bind_voted(m);
 
     m.def(
         "advise_huge_pages",

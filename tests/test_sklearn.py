@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from novikoff import Perceptron
+from novikoff import Perceptron, VotedPerceptron
 
 REASONS = {
     "check_sample_weight_equivalence_on_dense_data": "a weight scales the step; it does not repeat the row, "
@@ -16,7 +16,14 @@ REASONS = {
 
 @pytest.mark.filterwarnings("ignore:The training rows were not separated")
 @parametrize_with_checks(
-    [Perceptron(), Perceptron("pa1", average=True, max_epochs=20), Perceptron(multiclass="ovr")],
+    [
+        Perceptron(),
+        Perceptron("pa1", average=True, max_epochs=20),
+        Perceptron(multiclass="ovr"),
+        VotedPerceptron(max_epochs=20),
+        VotedPerceptron(predict_with="averaged", max_epochs=20),
+        VotedPerceptron(predict_with="last", max_epochs=20),
+    ],
     expected_failed_checks=lambda estimator: REASONS,
 )
 def test_scikit_learn_checks(estimator, check):

@@ -13,10 +13,15 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
+    from novikoff.voted import VotedPerceptron as VotedPerceptron
 
-_HOMES = {"OnlinePerceptron": "novikoff.online", "Perceptron": "novikoff.perceptron"}
+_HOMES = {
+    "OnlinePerceptron": "novikoff.online",
+    "Perceptron": "novikoff.perceptron",
+    "VotedPerceptron": "novikoff.voted",
+}
 
-__all__ = ["OnlinePerceptron", "Perceptron", "__version__"]
+__all__ = ["OnlinePerceptron", "Perceptron", "VotedPerceptron", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

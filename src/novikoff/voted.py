@@ -1,0 +1,302 @@
+"""`VotedPerceptron`: every weight vector of the run votes, as often as it survived."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from novikoff import training
+from novikoff.classifier import PerceptronClassifier, encode
+from novikoff.model import Floats, Ints, Model, Scorer
+from novikoff.parameters import PARAMETERS, check_parameters, default, parameter_help
+from novikoff.sequence import Counts, UpdateSequence
+
+
+class VotedPerceptron(PerceptronClassifier):
+    """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
+
+    A run holds the weights w₀ = 0, w₁, w₂, … one after the other, and w_k survives c_k visits, counting
+    the one that created it. The prediction is the sign of Σ c_k·sign(w_k·x), with sign(0) = +1, the
+    second class. With three classes or more each w_k votes for its argmax with weight c_k and the most
+    votes win; ties go to the lowest class.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    support_ : array of shape (n_supports,)
+        The distinct rows that caused updates, in the order of their first update. Rows are numbered
+        over all calls of `partial_fit`.
+    support_vectors_ : array or CSR of shape (n_supports, n_features)
+        Those rows, with the numbers of the data they came from.
+    update_support_ : array of shape (n_updates,)
+        Which support each update used.
+    update_step_ : array of shape (n_updates,)
+        τ of each update; negative for the first of two classes.
+    update_label_, update_rival_ : arrays of shape (n_updates,)
+        The index of the class that gained τ·x, and of the one that lost it.
+    survived_ : array of shape (n_updates + 1,)
+        c₀, c₁, …: they sum to the visits made.
+    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        The last weights. Read-only views.
+    averaged_coef_, averaged_intercept_ : arrays of the same shapes
+        The mean of the weights after each visit.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. The second of two classes is +1.
+    n_epochs_, n_updates_, n_mistakes_, converged_, verdict_, radius_, margin_, margin_upper_, history_
+        Of the run and its last weights, as in `Perceptron`.
+    training_errors_ : int or None
+        Wrong training rows under the `predict_with` of the fit, where they are known: counted for
+        'averaged', 0 for 'last' after a clean run, not counted for 'voted'.
+
+    Notes
+    -----
+    The run is stored as its sequence of updates, never as a list of weight vectors: memory is the
+    nonzeros of the supports plus a few numbers an update. A prediction takes one dot product a support
+    and one addition an update. These are float64 sums in a fixed order, so votes do not depend on
+    storage, threads or machine; a w_k whose score is within rounding of 0 may vote either way. On
+    integers and other numbers whose sums are exact so are the votes.
+
+    `partial_fit` takes its classes from the first call (`classes=` declares those yet to come).
+
+    Examples
+    --------
+    The lecture notes' six points, visited once, without a bias: (0, 0), (1, −2), (2, −1) and (3, 1).
+
+    >>> import numpy as np
+    >>> from novikoff import VotedPerceptron
+    >>> X = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
+    >>> y = np.array([-1, 1, 1, -1, -1, 1])
+    >>> model = VotedPerceptron(order="cyclic", fit_intercept=False, max_epochs=1).fit(X, y)
+    >>> model.support_, model.survived_
+    (array([0, 2, 4]), array([0, 2, 2, 2]))
+    >>> model.decision_function([[0.0, 1.0]])  # (0, 1): two vectors against one
+    array([-0.33333333])
+    >>> model.set_params(predict_with="last").decision_function([[0.0, 1.0]])
+    array([1.])
+    """
+
+    _names = (
+        "rule",
+        "predict_with",
+        "fit_intercept",
+        "intercept_scaling",
+        "max_epochs",
+        "order",
+        "random_state",
+        "ties",
+        "margin",
+        "C",
+        "class_weight",
+        "n_jobs",
+        "verbose",
+        "callback",
+    )
+    _sequence: UpdateSequence
+
+    def __init__(
+        self,
+        rule: str = default("rule"),
+        *,
+        predict_with: str = default("predict_with"),
+        fit_intercept: bool = default("fit_intercept"),
+        intercept_scaling: float = default("intercept_scaling"),
+        max_epochs: int = default("max_epochs"),
+        order: str = default("order"),
+        random_state: Any = default("random_state"),
+        ties: str = default("ties"),
+        margin: float = default("margin"),
+        C: float = default("C"),
+        class_weight: Any = default("class_weight"),
+        n_jobs: int | None = default("n_jobs"),
+        verbose: int = default("verbose"),
+        callback: Any = default("callback"),
+    ) -> None:
+        self.rule = rule
+        self.predict_with = predict_with
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.ties = ties
+        self.margin = margin
+        self.C = C
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # -- learning ------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+        y : array of n labels
+        sample_weight : array of n numbers ≥ 0, optional
+            Factors on each row's step; rows of weight 0 are left out.
+        """
+        raw = X
+        X, classes, labels, weights = self._read_all(X, y, sample_weight)
+        plan = replace(self._plan(), record_updates=True)
+        model, run = training.fit(X, labels, len(classes), self._settings(), plan, weights=weights)
+        if self.predict_with != "averaged":  # which is what training has counted
+            run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
+        self._sequence = UpdateSequence(len(classes), model.settings.bias_square)
+        self._extend(model, X)
+        self._finish(raw, X, classes, model, run)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows once, in their order, going on from what there is.
+
+        `classes` declares all classes at the first call; without it they are those of its rows. Classes
+        cannot be added later. A chunk that is refused leaves the model as it was.
+        """
+        check_parameters(self, self._names)
+        begun = "_model" in vars(self)
+        if begun and self._settings() != self._model.settings:
+            raise ValueError("partial_fit cannot change the rule or bias of a model: fit a clone.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once. Compute the weights with "
+                "sklearn.utils.compute_class_weight and pass them as a dict."
+            )
+        raw = X
+        X = self._read(X, reset=not begun)
+        y = self._read_labels(X, y)
+        weights = self._read_weights(sample_weight, X)
+        known, labels = self._known_classes(y, classes, begun)
+        self._check_class_weight(known)
+        weights = self._weights(known, labels, weights)
+        model = self._model if begun else Model(len(known), X.shape[1], self._settings())
+        model.learners[0].native.record_updates()
+        run = training.learn(model, X, labels, len(known), weights)
+        if not begun:
+            self._set_features(raw, X)
+            self._sequence = UpdateSequence(len(known), model.settings.bias_square)
+        self._extend(model, X)
+        self.classes_ = known
+        self._set_run(model, run)
+        return self
+
+    def _extend(self, model: Model, X: Any) -> None:
+        native = model.learners[0].native
+        self._sequence.append(native.recorded(), X, native.visits)
+
+    def _known_classes(self, y: Any, classes: Any, begun: bool) -> tuple[Any, Ints]:
+        if classes is not None:
+            classes = np.unique(np.asarray(classes))
+            if begun and not np.array_equal(classes, self.classes_):
+                raise ValueError(
+                    f"`classes={list(classes)}` is not the same as on last call to partial_fit, "
+                    f"was: {list(self.classes_)}."
+                )
+        known, labels = encode(y, self.classes_ if begun else classes)
+        if len(known) < 2:
+            raise ValueError(
+                f"partial_fit needs two classes to begin with, but there is only one class: {known[0]!r}. "
+                "Declare them with classes=[...]."
+            )
+        return known, labels
+
+    # -- what was learned ----------------------------------------------------------------------------
+    def _updates(self, name: str) -> UpdateSequence:
+        self._fitted(name)
+        return self._sequence
+
+    @property
+    def support_(self) -> Counts:
+        return self._updates("support_").whole.support
+
+    @property
+    def support_vectors_(self) -> Any:
+        return self._updates("support_vectors_").whole.vectors
+
+    @property
+    def update_support_(self) -> Counts:
+        return self._updates("update_support_").whole.used
+
+    @property
+    def update_step_(self) -> Floats:
+        return self._updates("update_step_").whole.step
+
+    @property
+    def update_label_(self) -> Ints:
+        return self._updates("update_label_").whole.label
+
+    @property
+    def update_rival_(self) -> Ints:
+        return self._updates("update_rival_").whole.rival
+
+    @property
+    def survived_(self) -> Counts:
+        return self._updates("survived_").survived
+
+    @property
+    def coef_(self) -> Floats:
+        return _read_only(self._fitted("coef_").coef(averaged=False)[0])
+
+    @property
+    def intercept_(self) -> Floats:
+        return _read_only(self._fitted("intercept_").coef(averaged=False)[1])
+
+    @property
+    def averaged_coef_(self) -> Floats:
+        return self._fitted("averaged_coef_").coef(averaged=True)[0]
+
+    @property
+    def averaged_intercept_(self) -> Floats:
+        return self._fitted("averaged_intercept_").coef(averaged=True)[1]
+
+    # -- predicting ----------------------------------------------------------------------------------
+    def _linear(self) -> Scorer:
+        """The last or the averaged weights, ready to predict."""
+        if self.predict_with == "last":
+            return self._model.scorer(averaged=False)
+        force = self._in_force
+        if force.scorer is None:
+            force.scorer = self._model.scorer(averaged=True)  # O(features) to make, so made once
+        return force.scorer
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row, as `predict_with` says."""
+        X = self._checked(X)
+        PARAMETERS["predict_with"].check(self.predict_with)
+        if self.predict_with != "voted":
+            return self.classes_[self._linear().predict(X, self.n_jobs)]
+        votes = self._sequence.votes(X, self.n_jobs)
+        if votes.ndim == 1:
+            return self.classes_[(2 * votes >= self._sequence.n_visits).astype(np.int64)]
+        return self.classes_[votes.argmax(axis=1)]
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores: (n,) for two classes, (n, n_classes) for more.
+
+        'voted': Σ c_k·sign(w_k·x) / Σ c_k, from −1 to 1, where 0 is the second class; for more classes
+        each one's share of the votes. 'averaged' and 'last': as `Perceptron` gives them.
+        """
+        X = self._checked(X)
+        PARAMETERS["predict_with"].check(self.predict_with)
+        if self.predict_with != "voted":
+            return self._linear().scores(X, self.n_jobs)
+        votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits
+        return (2 * votes - visits if votes.ndim == 1 else votes) / max(visits, 1)
+
+
+def _read_only(a: Floats) -> Floats:
+    a = a.view()
+    a.flags.writeable = False
+    return a
+
+
+assert VotedPerceptron.__doc__ is not None
+VotedPerceptron.__doc__ = VotedPerceptron.__doc__.format(
+    parameters=parameter_help(VotedPerceptron._names).replace("\n", "\n    ")
+)
