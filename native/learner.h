@@ -75,16 +75,42 @@ struct Learner {
 
     void refresh_error() { error = rounding(most_stored, largest_row, weight_norm()); }
 
-    // Upper bounds on a row's norm and the radius. The caller has checked that the row is finite.
+    // A row seen for the first time: is it finite, and what does it do to R and the filter?
+    // Mostly nothing: it is no larger than one seen before.
     template <class Row>
-    double observe(const Row& row, double norm2_of_row, double sample_weight) {
+    NOVIKOFF_INLINE Problem admit(const Row& row, double norm2_of_row, double sample_weight) {
+        const bool familiar = norm2_of_row <= largest_norm2 && norm2_of_row >= 0x1p-900 &&
+                              row.stored() <= most_stored && sample_weight <= heaviest;
+        return familiar ? Problem::none : observe(row, norm2_of_row, sample_weight);
+    }
+    double largest_norm2 = -1, heaviest = 0;
+
+    template <class Row>
+    __attribute__((noinline)) Problem observe(const Row& row, double norm2_of_row, double sample_weight) {
+        if (!(norm2_of_row <= 0x1.fffffffffffffp1023)) {
+            bool finite = true;
+            row.for_each([&](int64_t, double x) { finite &= std::isfinite(x); });
+            if (!finite) return Problem::not_finite;
+        }
         double norm = row_norm(row, norm2_of_row);
-        largest_row = std::max(largest_row, norm * (1 + double(row.stored() + 8) * kUnit));
         most_stored = std::max(most_stored, row.stored());
+        largest_row = std::max(largest_row, std::max(norm, 0x1p-440) * (1 + double(most_stored + 8) * 4 * kUnit));
         radius = std::max(radius, sample_weight * norm);
-        return rounding(row.stored(), norm * (1 + double(row.stored() + 8) * kUnit), current_norm);
+        // Weighted rows all come here unless they are lighter and shorter than one row that was both.
+        if (norm2_of_row >= largest_norm2 && sample_weight >= heaviest) {
+            largest_norm2 = norm2_of_row;
+            heaviest = sample_weight;
+        }
+        return Problem::none;
     }
     double current_norm = 0x1p-511;  // weight_norm(), kept between updates
+
+    // The bound for one row, by its own norm.
+    template <class Row>
+    double rounding_of(const Row& row, double norm2_of_row) const {
+        double norm = std::max(row_norm(row, norm2_of_row), 0x1p-440);
+        return rounding(row.stored(), norm * (1 + double(row.stored() + 8) * 4 * kUnit), current_norm);
+    }
 
     // sqrt(norm2 + bias2), without overflow or underflow on the way.
     template <class Row>
@@ -178,23 +204,30 @@ struct Learner {
 
     // w_c += step * x for one class; false when a weight or a sum is no longer finite.
     template <class Row>
-    bool move(const Row& row, int64_t c, double step, double score, double slack) {
-        double sum_step = double(visits) * step;
-        Target to{weights + c, weight_sums ? weight_sums + c : nullptr, stride, step, sum_step};
-        bool finite = std::isfinite(sum_step) && row.add(to);
-        if (bias2) {
-            bias[c] += step * bias2;
-            finite &= std::isfinite(bias[c]);
-            if (bias_sums) {
-                bias_sums[c] += sum_step * bias2;
-                finite &= std::isfinite(bias_sums[c]);
-            }
-        }
+    NOVIKOFF_INLINE bool move(const Row& row, int64_t c, double step, double score, double slack) {
+        const double sum_step = weight_sums ? double(visits) * step : 0;
+        row.add({weights + c, weight_sums ? weight_sums + c : nullptr, stride, step, sum_step});
+        if (bias2) bias[c] += step * bias2;
+        if (bias2 && bias_sums) bias_sums[c] += sum_step * bias2;
         // |w + tx|^2 = |w|^2 + 2t w.x + t^2 |x|^2, each part rounded up.
-        double rows = largest_row * largest_row;
-        double grown = norm2[c] + 2 * (step * score + std::fabs(step) * slack) + step * step * rows;
-        norm2[c] = std::max(grown, 0.0) * (1 + 0x1p-46) + (norm2[c] + step * step * rows) * 0x1p-46;
-        if (std::isnan(grown)) norm2[c] = INFINITY;
+        const double size = std::fabs(step) * largest_row, before = norm2[c];
+        const double after = before + 2 * (step * score + std::fabs(step) * slack) + size * size;
+        norm2[c] = std::max(after, 0.0) * (1 + 0x1p-46) + (before + size * size) * 0x1p-46;
+        sum_reach += std::fabs(sum_step) * largest_row;
+        // No weight exceeds |w|, no sum what was added to it: mostly that settles it.
+        if (norm2[c] < 0x1p1000 && sum_reach < 0x1p1000) return true;
+        if (!(after < INFINITY)) norm2[c] = INFINITY;
+        return still_finite(row, c);
+    }
+    double sum_reach = 0;  // at least as large as any averaged sum
+
+    template <class Row>
+    __attribute__((noinline)) bool still_finite(const Row& row, int64_t c) const {
+        bool finite = std::isfinite(bias[c]) && (!bias_sums || std::isfinite(bias_sums[c]));
+        row.for_each([&](int64_t j, double) {
+            finite &= std::isfinite(weights[j * stride + c]);
+            finite &= !weight_sums || std::isfinite(weight_sums[j * stride + c]);
+        });
         return finite;
     }
 
@@ -231,7 +264,6 @@ struct Learner {
         step_sum += base;
         if (record) record->push_back({i, int32_t(label), int32_t(rival), tau, visits});
         current_norm = weight_norm();
-        refresh_error();
         return finite;
     }
 };

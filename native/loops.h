@@ -7,12 +7,6 @@
 
 #include "learner.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define NOVIKOFF_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define NOVIKOFF_CLONES
-#endif
-
 namespace novikoff {
 
 // Which rows, in which order, with which labels and weights.
@@ -25,14 +19,6 @@ struct Visits {
     NOVIKOFF_INLINE int64_t row(int64_t t) const { return order ? order[t] : t; }
     NOVIKOFF_INLINE double weight(int64_t i) const { return weights ? weights[i] : 1.0; }
 };
-
-template <class Row>
-NOVIKOFF_INLINE Problem inspect(const Row& row, double norm2) {
-    if (norm2 <= std::numeric_limits<double>::max()) return Problem::none;
-    bool finite = true;
-    row.for_each([&](int64_t, double x) { finite &= std::isfinite(x); });
-    return finite ? Problem::none : Problem::not_finite;
-}
 
 // All class scores of a row, 16 classes a time: the row stays in the cache, the sums in registers.
 template <class Row>
@@ -64,45 +50,63 @@ NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
 // its finiteness and its indices are checked in the same pass over its memory, and the filter uses
 // that row's own norm; later epochs use one bound that changes only at updates.
 template <bool First, bool Binary, class Rows>
-NOVIKOFF_CLONES Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
+Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
     const int64_t before = m.visits, ahead = rows.lookahead();
-    const double at = m.threshold();
+    const double at = m.threshold(), doubts = Binary ? 1.000001 : 2.000002;  // d is one score, or two
     Ahead to{0, 0, m.weights, m.stride, v.order != nullptr, m.features * m.stride * 8 > (1 << 18)};
-    std::vector<double> scratch(Binary ? 1 : m.stride);
-    double* s = scratch.data();
+    const bool fetches = to.hops || to.large;
+    double one, *s = &one;
+    std::vector<double> many(Binary ? 0 : m.stride);
+    if (!Binary) s = many.data();
+    double limit, share2;  // what d must exceed: a number, or for the first visit a multiple of |x|
+    auto refresh = [&] {
+        m.refresh_error();
+        limit = at + doubts * m.error + at * 0x1p-50;
+        share2 = doubts * kUnit * m.current_norm * (doubts * kUnit * m.current_norm) * 1.000001;
+    };
     m.current_norm = m.weight_norm();
-    m.refresh_error();
-    double room = m.error;
+    refresh();
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
-        to.next = v.row(std::min(t + ahead, v.end - 1));
-        to.far = v.row(std::min(t + 2 * ahead, v.end - 1));
+        if (fetches) {
+            to.next = v.row(std::min(t + ahead, v.end - 1));
+            to.far = v.row(std::min(t + 2 * ahead, v.end - 1));
+        }
         const auto row = rows.template approach<Binary>(i, to);
         const int64_t y = v.labels[i];
+        double norm2 = 0;
         if (First) {
-            if (!row.valid(m.features)) return m.visits = before + t - v.begin, Outcome{Problem::bad_index, i};
-            double norm2;
-            if (Binary) {
-                DotNorm both = row.dot_norm(m.weights);
-                s[0] = both.dot + m.bias[0];
-                norm2 = both.norm2;
-            } else {
-                norm2 = row.norm2();
-                class_scores(row, m, s);
+            Problem problem = row.valid(m.features) ? Problem::none : Problem::bad_index;
+            if (problem == Problem::none) {
+                if (Binary) {
+                    DotNorm both = row.dot_norm(m.weights);
+                    s[0] = both.dot + m.bias[0];
+                    norm2 = both.norm2;
+                } else {
+                    norm2 = row.norm2();
+                    class_scores(row, m, s);
+                }
+                problem = m.admit(row, norm2, v.weight(i));
             }
-            Problem problem = inspect(row, norm2);
             if (problem != Problem::none) return m.visits = before + t - v.begin, Outcome{problem, i};
-            room = m.observe(row, norm2, v.weight(i));
         } else if (Binary) {
             s[0] = row.dot(m.weights) + m.bias[0];
         } else {
             class_scores(row, m, s);
         }
         const double d = Binary ? (y ? s[0] : -s[0]) : s[y] - best_other(s, m.classes, y);
-        if (d - at > (Binary ? 1.000001 : 2.000002) * room + at * 0x1p-50) continue;
+        if (First) {
+            // d - at > n u |w| |x|, squared; too small or too large for its square: settled below
+            const double over = d - at, n = double(row.stored() + 5);
+            if (over > at * 0x1p-50 && over * over > share2 * (n * n) * (norm2 + (m.bias2 + 0x1p-900)) * 1.000001)
+                continue;
+        } else if (d > limit) {
+            continue;
+        }
         m.visits = before + t - v.begin;
-        if (!m.settle(row, i, y, v.weight(i), s, room)) return {Problem::overflow, i};
-        if (!First) room = m.error;
+        const double slack = First ? m.rounding_of(row, norm2) : m.error;
+        if (!m.settle(row, i, y, v.weight(i), s, slack)) return {Problem::overflow, i};
+        refresh();
     }
     m.visits = before + v.end - v.begin;
     m.refresh_error();
@@ -116,16 +120,15 @@ struct Scan {
 };
 
 template <class Rows>
-NOVIKOFF_CLONES Scan scan(Learner& m, const Rows& rows, const Visits& v) {
+Scan scan(Learner& m, const Rows& rows, const Visits& v) {
     Scan result;
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
         const auto row = rows[i];
         if (!row.valid(m.features)) return result.outcome = {Problem::bad_index, i}, result;
         double norm2 = row.norm2();
-        Problem problem = inspect(row, norm2);
+        Problem problem = m.admit(row, norm2, v.weight(i));
         if (problem != Problem::none) return result.outcome = {problem, i}, result;
-        m.observe(row, norm2, v.weight(i));
         double norm = m.row_norm(row, norm2);
         if (norm > 0) result.smallest_norm = std::min(result.smallest_norm, norm);
     }
@@ -146,8 +149,8 @@ NOVIKOFF_INLINE Problem evaluate(Learner& m, const Row& row, double* s, double& 
         norm2 = row.norm2();
         class_scores(row, m, s);
     }
-    slack = m.observe(row, norm2, 1.0);
-    return inspect(row, norm2);
+    slack = m.rounding_of(row, norm2);
+    return m.admit(row, norm2, 1.0);
 }
 
 // Is the float winner a winner beyond doubt? Gives it, or -1.
@@ -160,7 +163,7 @@ inline int64_t clear_winner(const double* s, int64_t classes, double slack) {
 
 // The predicted class of each row of a range: the exact sign, or the exact argmax.
 template <class Rows>
-NOVIKOFF_CLONES Outcome predict(Learner& m, const Rows& rows, int64_t begin, int64_t end, int32_t* out) {
+Outcome predict(Learner& m, const Rows& rows, int64_t begin, int64_t end, int32_t* out) {
     std::vector<double> scratch(m.binary() ? 1 : m.stride);
     double *s = scratch.data(), slack;
     for (int64_t i = begin; i < end; ++i) {
@@ -179,7 +182,7 @@ NOVIKOFF_CLONES Outcome predict(Learner& m, const Rows& rows, int64_t begin, int
 
 // Scores whose sign (two classes) or argmax (more) is the exact one; out has one column or `classes`.
 template <class Rows>
-NOVIKOFF_CLONES Outcome scores(Learner& m, const Rows& rows, int64_t begin, int64_t end, double* out) {
+Outcome scores(Learner& m, const Rows& rows, int64_t begin, int64_t end, double* out) {
     std::vector<double> scratch(m.binary() ? 1 : m.stride);
     double *s = scratch.data(), slack;
     for (int64_t i = begin; i < end; ++i) {
@@ -218,7 +221,7 @@ struct Smallest {
 };
 
 template <class Rows>
-NOVIKOFF_CLONES Smallest smallest(Learner& m, const Rows& rows, const Visits& v, bool guarded, bool stop) {
+Smallest smallest(Learner& m, const Rows& rows, const Visits& v, bool guarded, bool stop) {
     Smallest result;
     std::vector<double> scratch(m.binary() ? 1 : m.stride);
     double *s = scratch.data(), slack;

@@ -27,7 +27,7 @@ struct PyLearner : Learner {
     std::vector<Update> updates_made;
 
     PyLearner(int64_t n_classes, Matrix w, Vector<double> b, std::optional<Matrix> ws, std::optional<Vector<double>> bs,
-              const std::string& rule_name, bool tie, double beta, double c, double bias_square)
+              const std::string& rule_name, bool tie, double beta, double c, double bias_square, bool zero)
         : weights_array(w), bias_array(b), sums_array(ws), bias_sums_array(bs) {
         rule = rule_named(rule_name);
         tie_is_mistake = tie;
@@ -46,26 +46,26 @@ struct PyLearner : Learner {
         bias = b.data();
         weight_sums = ws ? ws->data() : nullptr;
         bias_sums = bs ? bs->data() : nullptr;
-        measure_norm();
+        if (zero) norm2.assign(size_t(stride), 0.0);
+        else measure_norm();
     }
 
     // The Frobenius norm; on the way the filter's norms are made tight again.
     double measure_norm() {
+        std::vector<double> sums(size_t(stride) * 4, 0.0);  // four rows at a time: sums that do not wait
+        for (int64_t j = 0; j + 4 <= features; j += 4)
+            for (int64_t k = 0; k < 4 * stride; ++k) sums[k] += weights[j * stride + k] * weights[j * stride + k];
+        for (int64_t k = features / 4 * 4 * stride; k < features * stride; ++k) sums[k % stride] += weights[k] * weights[k];
         norm2.assign(size_t(stride), 0.0);
-        for (int64_t j = 0; j < features; ++j)
-            for (int64_t c = 0; c < stride; ++c) norm2[c] += weights[j * stride + c] * weights[j * stride + c];
         double all = 0;
         for (int64_t c = 0; c < stride; ++c) {
-            if (bias2) norm2[c] += bias[c] * bias[c] / bias2;
-            else norm2[c] += bias[c] * bias[c];
+            for (int64_t k = 0; k < 4; ++k) norm2[c] += sums[k * stride + c];
+            norm2[c] += bias[c] * bias[c] / (bias2 ? bias2 : 1);
             all += norm2[c];
+            norm2[c] *= 1 + double(features + 16) * 4 * kUnit;
         }
-        const double inflate = 1 + double(features + 16) * 4 * kUnit;
-        for (double& v : norm2) v *= inflate;
         current_norm = weight_norm();
-        if (all < 0x1p1000 && (all > 0x1p-900 || all == 0)) {
-            if (all > 0) return std::sqrt(all);
-        }
+        if (all < 0x1p1000 && all > 0x1p-900) return std::sqrt(all);
         Fallbacks ignored;
         return exact_norm(
             [&](auto& f) {
@@ -125,10 +125,21 @@ void bind_voted(nb::module_& m);  // voted.cpp
 
 void bind_online(nb::module_&);  // online.cpp
 
-NB_MODULE(_core, m) {
+NB_MODULE(NOVIKOFF_MODULE, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
 
     nb::set_leak_warnings(false);  // objects that outlive the interpreter's last moments are no news to users
+
+    m.def(
+        "runs_v3",
+        [] {
+#if defined(__x86_64__)
+            return bool(__builtin_cpu_supports("x86-64-v3"));
+#else
+            return false;
+#endif
+        },
+        "Whether this processor has AVX2 and FMA.");
 
     nb::class_<Rows>(m, "Rows", "A matrix read in place: dense float32, float64 or uint8, or CSR.")
         .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>>(), nb::arg("x"))
@@ -140,10 +151,10 @@ NB_MODULE(_core, m) {
 
     nb::class_<PyLearner>(m, "Learner", "Weights, rule and counts of one linear learner.")
         .def(nb::init<int64_t, Matrix, Vector<double>, std::optional<Matrix>, std::optional<Vector<double>>,
-                      const std::string&, bool, double, double, double>(),
+                      const std::string&, bool, double, double, double, bool>(),
              nb::arg("classes"), nb::arg("weights"), nb::arg("bias"), nb::arg("weight_sums").none(),
              nb::arg("bias_sums").none(), nb::arg("rule"), nb::arg("tie_is_mistake"), nb::arg("margin"), nb::arg("C"),
-             nb::arg("bias_square"))
+             nb::arg("bias_square"), nb::arg("zero") = false)
         .def_rw("visits", &PyLearner::visits)
         .def_rw("mistakes", &PyLearner::mistakes)
         .def_rw("updates", &PyLearner::updates)

@@ -15,6 +15,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__FMA__) && defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #define NOVIKOFF_INLINE inline __attribute__((always_inline))
 
 namespace novikoff {
@@ -34,9 +38,24 @@ NOVIKOFF_INLINE Vec load4(const T* p) {
     return __builtin_convertvector(v, Vec);
 }
 template <>
-NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // by way of int32, for which there is an instruction
+NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // by way of int32, for which there are instructions
     typedef int32_t Int4 __attribute__((vector_size(16)));
+#if defined(__AVX2__)
+    int32_t four;
+    std::memcpy(&four, p, 4);
+    return __builtin_convertvector((Int4)_mm_cvtepu8_epi32(_mm_cvtsi32_si128(four)), Vec);
+#else
     return __builtin_convertvector((Int4{p[0], p[1], p[2], p[3]}), Vec);
+#endif
+}
+
+// sum + a * b inside a dot product, where any rounding will do; never in an update.
+NOVIKOFF_INLINE Vec multiply_add(Vec a, Vec b, Vec sum) {
+#if defined(__FMA__)
+    return (Vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)sum);
+#else
+    return sum + a * b;
+#endif
 }
 NOVIKOFF_INLINE void store4(double* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 NOVIKOFF_INLINE double total(Vec v) { return (v[0] + v[1]) + (v[2] + v[3]); }
@@ -49,16 +68,9 @@ struct Target {
     double step, sum_step;
 };
 
-NOVIKOFF_INLINE bool add_one(const Target& t, int64_t j, double x) {
-    double* w = t.weights + j * t.stride;
-    *w += t.step * x;
-    bool finite = std::fabs(*w) <= 0x1.fffffffffffffp1023;
-    if (t.sums) {
-        double* s = t.sums + j * t.stride;
-        *s += t.sum_step * x;
-        finite &= std::fabs(*s) <= 0x1.fffffffffffffp1023;
-    }
-    return finite;
+NOVIKOFF_INLINE void add_one(const Target& t, int64_t j, double x) {
+    t.weights[j * t.stride] += t.step * x;
+    if (t.sums) t.sums[j * t.stride] += t.sum_step * x;
 }
 
 template <class T>
@@ -75,10 +87,10 @@ struct DenseRow {
         int64_t j = 0;
         for (; j + 16 <= d; j += 16) {
             if (j * sizeof(T) % 64 == 0) __builtin_prefetch(ahead + j);
-            a += load4(x + j) * load4(w + j);
-            b += load4(x + j + 4) * load4(w + j + 4);
-            c += load4(x + j + 8) * load4(w + j + 8);
-            e += load4(x + j + 12) * load4(w + j + 12);
+            a = multiply_add(load4(x + j), load4(w + j), a);
+            b = multiply_add(load4(x + j + 4), load4(w + j + 4), b);
+            c = multiply_add(load4(x + j + 8), load4(w + j + 8), c);
+            e = multiply_add(load4(x + j + 12), load4(w + j + 12), e);
         }
         double s = total((a + b) + (c + e));
         for (; j < d; ++j) s += double(x[j]) * w[j];
@@ -86,17 +98,17 @@ struct DenseRow {
     }
 
     NOVIKOFF_INLINE DotNorm dot_norm(const double* w) const {
-        Vec a{}, b{}, p{}, q{};
+        Vec a[4] = {}, b[4] = {};
         int64_t j = 0;
-        for (; j + 8 <= d; j += 8) {
+        for (; j + 16 <= d; j += 16) {
             if (j * sizeof(T) % 64 == 0) __builtin_prefetch(ahead + j);
-            Vec u = load4(x + j), v = load4(x + j + 4);
-            a += u * load4(w + j);
-            b += v * load4(w + j + 4);
-            p += u * u;
-            q += v * v;
+            for (int k = 0; k < 4; ++k) {
+                Vec v = load4(x + j + 4 * k);
+                a[k] = multiply_add(v, load4(w + j + 4 * k), a[k]);
+                b[k] = multiply_add(v, v, b[k]);
+            }
         }
-        DotNorm r{total(a + b), total(p + q)};
+        DotNorm r{total((a[0] + a[1]) + (a[2] + a[3])), total((b[0] + b[1]) + (b[2] + b[3]))};
         for (; j < d; ++j) {
             double v = double(x[j]);
             r.dot += v * w[j];
@@ -110,8 +122,8 @@ struct DenseRow {
         int64_t j = 0;
         for (; j + 8 <= d; j += 8) {
             Vec u = load4(x + j), v = load4(x + j + 4);
-            a += u * u;
-            b += v * v;
+            a = multiply_add(u, u, a);
+            b = multiply_add(v, v, b);
         }
         double s = total(a + b);
         for (; j < d; ++j) s += double(x[j]) * double(x[j]);
@@ -126,30 +138,22 @@ struct DenseRow {
         for (; j + 2 <= d; j += 2) {
             const double* r = w + j * stride;
             double u = double(x[j]), v = double(x[j + 1]);
-            for (int k = 0; k < V; ++k) a[k] += u * load4(r + 4 * k);
-            for (int k = 0; k < V; ++k) b[k] += v * load4(r + stride + 4 * k);
+            for (int k = 0; k < V; ++k) a[k] = multiply_add(Vec{} + u, load4(r + 4 * k), a[k]);
+            for (int k = 0; k < V; ++k) b[k] = multiply_add(Vec{} + v, load4(r + stride + 4 * k), b[k]);
         }
         if (j < d)
             for (int k = 0; k < V; ++k) a[k] += double(x[j]) * load4(w + j * stride + 4 * k);
         for (int k = 0; k < V; ++k) out[k] = a[k] + b[k];
     }
 
-    NOVIKOFF_INLINE bool add(const Target& t) const {
-        bool finite = true;
-        if (t.stride == 1 && !t.sums) {
-            Vec largest{};
-            int64_t j = 0;
-            for (; j + 4 <= d; j += 4) {
-                Vec v = load4(t.weights + j) + t.step * load4(x + j);
-                store4(t.weights + j, v);
-                largest += v - v;  // NaN as soon as one weight is not finite
-            }
-            finite = total(largest) == 0;
-            for (; j < d; ++j) finite &= add_one(t, j, double(x[j]));
-            return finite;
+    NOVIKOFF_INLINE void add(const Target& t) const {
+        int64_t j = 0;
+        if (t.stride == 1) {
+            for (; j + 4 <= d; j += 4) store4(t.weights + j, load4(t.weights + j) + t.step * load4(x + j));
+            for (int64_t k = 0; t.sums && k < j; k += 4)
+                store4(t.sums + k, load4(t.sums + k) + t.sum_step * load4(x + k));
         }
-        for (int64_t j = 0; j < d; ++j) finite &= add_one(t, j, double(x[j]));
-        return finite;
+        for (; j < d; ++j) add_one(t, j, double(x[j]));
     }
 
     template <class F>
@@ -198,18 +202,20 @@ struct SparseRow {
         for (; k + 2 <= n; k += 2) {
             const double *r = w + int64_t(index[k]) * stride, *s = w + int64_t(index[k + 1]) * stride;
             double u = double(x[k]), v = double(x[k + 1]);
-            for (int i = 0; i < V; ++i) a[i] += u * load4(r + 4 * i);
-            for (int i = 0; i < V; ++i) b[i] += v * load4(s + 4 * i);
+            for (int i = 0; i < V; ++i) a[i] = multiply_add(Vec{} + u, load4(r + 4 * i), a[i]);
+            for (int i = 0; i < V; ++i) b[i] = multiply_add(Vec{} + v, load4(s + 4 * i), b[i]);
         }
         if (k < n)
             for (int i = 0; i < V; ++i) a[i] += double(x[k]) * load4(w + int64_t(index[k]) * stride + 4 * i);
         for (int i = 0; i < V; ++i) out[i] = a[i] + b[i];
     }
 
-    NOVIKOFF_INLINE bool add(const Target& t) const {
-        bool finite = true;
-        for (int64_t k = 0; k < n; ++k) finite &= add_one(t, index[k], double(x[k]));
-        return finite;
+    NOVIKOFF_INLINE void add(const Target& t) const {
+        if (t.stride == 1 && !t.sums) {
+            for (int64_t k = 0; k < n; ++k) t.weights[index[k]] += t.step * double(x[k]);
+        } else {
+            for (int64_t k = 0; k < n; ++k) add_one(t, index[k], double(x[k]));
+        }
     }
 
     template <class F>
@@ -228,6 +234,7 @@ struct Ahead {
     bool hops;   // rows come in no order that the hardware could foresee
     bool large;  // the weights do not fit into the cache
 };
+constexpr int64_t kReadAhead = 2048;  // bytes: in a dense matrix read through, a little beats the hardware alone
 
 template <class T>
 struct DenseRows {
@@ -244,7 +251,8 @@ struct DenseRows {
             int64_t bytes = std::min<int64_t>(d * int64_t(sizeof(T)), 4096);
             for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(p + k);
         }
-        return {data + i * stride, d, data + to.next * stride};
+        const T* x = data + i * stride;
+        return {x, d, to.hops ? data + to.next * stride : x + kReadAhead / int64_t(sizeof(T))};
     }
 };
 

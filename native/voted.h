@@ -136,7 +136,7 @@ struct DenseBlock {
 
 // dots[m * kRows + i] = support m . row i of the block.
 template <class T>
-NOVIKOFF_CLONES void block_dots(DenseBlock& b, const DenseRows<T>& supports, int64_t rows, double* dots) {
+void block_dots(DenseBlock& b, const DenseRows<T>& supports, int64_t rows, double* dots) {
     constexpr int64_t R = DenseBlock::kRows, S = DenseBlock::kSupports;
     const double *x = b.x.data(), *z = b.z.data();
     double* sums = b.sums.data();
@@ -179,7 +179,7 @@ struct SparseBlock {
 };
 
 template <class T, class I>
-NOVIKOFF_CLONES void block_dots(SparseBlock& b, const SparseRows<T, I>& supports, int64_t, double* dots) {
+void block_dots(SparseBlock& b, const SparseRows<T, I>& supports, int64_t, double* dots) {
     constexpr int64_t R = SparseBlock::kRows;
     for (int64_t m = 0; m < supports.n; ++m) {
         const auto row = supports[m];
@@ -199,7 +199,7 @@ NOVIKOFF_CLONES void block_dots(SparseBlock& b, const SparseRows<T, I>& supports
 typedef int64_t Counts __attribute__((vector_size(32)));
 
 // Two classes, eight rows at a time: how often the second class was voted for.
-NOVIKOFF_CLONES inline void tally_two(const Sequence& q, const double* dots, int64_t width, const double* bias,
+inline void tally_two(const Sequence& q, const double* dots, int64_t width, const double* bias,
                                       int64_t* second) {
     Vec s[2] = {}, b[2] = {load4(bias), load4(bias + 4)};
     Counts votes[2] = {Counts{} + q.survived[0], Counts{} + q.survived[0]};  // s = 0: sign(0) = +1
@@ -270,7 +270,7 @@ class Tournament {
     }
 };
 
-NOVIKOFF_CLONES inline void tally_many(Tournament& t, const Sequence& q, const double* dots, int64_t width,
+inline void tally_many(Tournament& t, const Sequence& q, const double* dots, int64_t width,
                                        const double* bias, int64_t* votes) {
     t.tally(q, dots, width, bias, votes);
 }

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron, training
@@ -29,6 +29,18 @@ def native(X, y, twin: Twin, order, weights=None, epochs=1):
             part = None if weights is None else weights[[i]]
             training.learn(model, X[[i]], y[[i]], twin.classes, part)
     return model
+
+
+def overflows(twin: Twin, visit) -> bool:
+    """Whether the twin leaves the range of float64 on these visits (a tiny row under a rule that divides)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            visit()
+        except (ValueError, OverflowError):
+            return True
+        return not all(
+            np.isfinite(a).all() for a in (twin.weights, twin.bias, twin.weight_sums, twin.bias_sums)
+        )
 
 
 def assert_same(model: Model, twin: Twin):
@@ -65,18 +77,22 @@ def test_epochs_equal_the_twin(n_classes, data, options, epochs):
     )
     twin = Twin(n_classes, X.shape[1], **options)
     plan = training.Plan(max_epochs=epochs, order="cyclic")
-    for _ in range(epochs):
-        before = twin.updates
-        twin.epoch(X, y, weights=weights)
-        if twin.updates == before:
-            break
+
+    def visit():
+        for _ in range(epochs):
+            before = twin.updates
+            twin.epoch(X, y, weights=weights)
+            if twin.updates == before:
+                break
+
+    assume(not overflows(twin, visit))
     for layout in (X, sp.csr_array(X)):
         model, run = training.fit(layout, y, n_classes, settings(twin), plan, weights=weights)
         assert_same(model, twin)
         assert sum(r["mistakes"] for r in run.history) == twin.mistakes
 
 
-@given(data=datasets(2, st.just(extreme)), rule=st.sampled_from(["perceptron", "normalized", "margin"]))
+@given(data=datasets(2, st.just(extreme)), rule=rules)
 @example(
     data=(np.array([[1e308, 1e308], [1e308, 1e308]]), np.array([0, 1], dtype=np.int32)), rule="perceptron"
 )
@@ -84,15 +100,10 @@ def test_extreme_values_equal_the_twin(data, rule):
     """Values to 1e±300 and subnormals; where the twin overflows, the core says so and stops."""
     X, y = data
     twin = Twin(2, X.shape[1], rule=rule, bias_square=0.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        try:
-            twin.epoch(X, y)
-            overflows = not np.isfinite([twin.weights, twin.weight_sums]).all()
-        except (ValueError, OverflowError):
-            overflows = True
+    too_large = overflows(twin, lambda: twin.epoch(X, y))
     plan = training.Plan(max_epochs=1, order="cyclic")
     for layout in (X, sp.csr_array(X)):
-        if overflows:
+        if too_large:
             with pytest.raises(OverflowError, match="scale X by"):
                 training.fit(layout, y, 2, settings(twin), plan)
         else:
@@ -106,7 +117,7 @@ def test_row_by_row_equals_the_twin(n_classes, data, options):
     X, y = data.draw(datasets(n_classes))
     order = data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=12))
     twin = Twin(n_classes, X.shape[1], **options)
-    twin.epoch(X, y, order)
+    assume(not overflows(twin, lambda: twin.epoch(X, y, order)))
     assert_same(native(X, y, twin, order), twin)
 
 

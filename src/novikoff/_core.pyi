@@ -10,6 +10,8 @@ Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]
 Order = npt.NDArray[np.int64]
 
+INSTRUCTIONS: str
+
 class Rows:
     """A matrix read in place: dense float32, float64 or uint8, or CSR."""
 
@@ -48,6 +50,7 @@ class Learner:
         margin: float,
         C: float,
         bias_square: float,
+        zero: bool = False,
     ) -> None: ...
     @property
     def weight_norm(self) -> float: ...

@@ -58,6 +58,8 @@ def encode(
     """The sorted classes (or those given) and the index of each label among them."""
     try:
         if classes is None:
+            if y.dtype.kind in "iub" and int(y.max()) - int(y.min()) < 1000:
+                return _encode_small(y)
             classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
             found, labels = look_up(y, classes)
             if not found.all():
@@ -74,6 +76,15 @@ def encode(
             f"y has classes that were not declared: {list(unknown[:5])}; known are {list(classes[:20])}."
         )
     return classes, labels.astype(np.int32, copy=False)
+
+
+def _encode_small(y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], Ints]:
+    """Labels from a short range of integers: counted instead of sorted."""
+    low = int(y.min())
+    places = y.astype(np.int64) - low
+    present = np.bincount(places) > 0
+    classes = (np.flatnonzero(present) + low).astype(y.dtype)
+    return classes, (np.cumsum(present) - 1).astype(np.int32)[places]
 
 
 def look_up(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> tuple[Any, Any]:
@@ -202,17 +213,16 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         y = self._read_labels(X, y)
         weights = self._read_weights(sample_weight, X)
         kept = slice(None) if weights is None else weights > 0
-        classes, _ = encode(y[kept], None)
+        classes, found = encode(y[kept], None)
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes in y, "
                 f"but there is only one class: {classes[0]!r}."
             )
-        if weights is None:
-            _, labels = encode(y, classes)
-        else:  # labels of rows without weight are never looked at
+        labels = found
+        if weights is not None:  # labels of rows without weight are never looked at
             labels = np.zeros(len(y), dtype=np.int32)
-            labels[kept] = encode(y[kept], classes)[1]
+            labels[kept] = found
         self._check_class_weight(classes)
         return X, classes, labels, self._weights(classes, labels, weights)
 
@@ -374,8 +384,8 @@ def _falling(mistakes: Sequence[int]) -> bool | None:
 
 
 def _off_centre(X: Any) -> bool:
-    """Whether R is more than ten times the spread, judged on a thousand rows."""
-    step = max(X.shape[0] // 1000, 1)
+    """Whether R is more than ten times the spread, judged on some two hundred rows."""
+    step = max(X.shape[0] // 200, 1)
     sample = X[::step]
     if sp.issparse(sample):
         return False  # centring would destroy the zeros

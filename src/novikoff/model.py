@@ -75,9 +75,9 @@ class Learner:
         self.bias: Floats = np.zeros(width(n_classes))
         self.weight_sums = _zeros(n_features, n_classes) if settings.average else None
         self.bias_sums = np.zeros(width(n_classes)) if settings.average else None
-        self._connect()
+        self._connect(zero=True)
 
-    def _connect(self) -> None:
+    def _connect(self, *, zero: bool = False) -> None:
         s = self.settings
         self.native = _core.Learner(
             self.n_classes,
@@ -90,13 +90,21 @@ class Learner:
             s.margin,
             s.C,
             s.bias_square,
+            zero,
         )
+        self._norm: tuple[int, float] | None = None  # updates made when it was measured, and the norm
+
+    def norm(self) -> float:
+        """‖w‖ with the bias, measured anew only after an update."""
+        if self._norm is None or self._norm[0] != self.native.updates:
+            self._norm = self.native.updates, self.native.measure_norm()
+        return self._norm[1]
 
     def counts(self) -> dict[str, Any]:
         return {name: getattr(self.native, name) for name in self.COUNTS}
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {k: v for k, v in vars(self).items() if k != "native"}
+        state = {k: v for k, v in vars(self).items() if k not in ("native", "_norm")}
         return state | {"counts": self.counts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -120,6 +128,11 @@ class Learner:
         k = coef.shape[0]
         self.weights[:, :k] = coef.T + 0.0  # no negative zeros: a sparse row would keep them
         self.bias[:k] = intercept + 0.0
+        self.reset_norm()
+
+    def reset_norm(self) -> None:
+        """To be called when the weights were written to from outside."""
+        self._norm = None
         self.native.measure_norm()
 
     def grow(self, n_classes: int) -> None:
@@ -270,7 +283,7 @@ class Model:
         return sum(getattr(learner.native, count) for learner in self.learners)
 
     def norm(self) -> float:
-        return math.hypot(*(learner.native.measure_norm() for learner in self.learners))
+        return math.hypot(*(learner.norm() for learner in self.learners))
 
     def radius(self) -> float:
         """R with the bias; √2 times it for a joint multiclass model (two classes move at an update)."""
@@ -281,7 +294,7 @@ class Model:
         """‖w‖/Στ ≥ γ: a convex combination of the y·x is at least that long."""
         if not self.from_zero:
             return math.inf
-        pairs = [(part.native.measure_norm(), part.native.step_sum) for part in self.learners]
+        pairs = [(part.norm(), part.native.step_sum) for part in self.learners]
         return min(norm / steps if steps else math.inf for norm, steps in pairs)
 
     def coef(self, *, averaged: bool) -> tuple[Floats, Floats]:

@@ -219,7 +219,7 @@ class OnlinePerceptron(_core.OnlineLearner):
                 held.reshape(len(values), -1)[:, : values.shape[1]] = values
         for name in ("visits", "mistakes", "updates", "step_sum", "radius", "largest_row", "most_stored"):
             setattr(learner.native, name, state[name])
-        learner.native.measure_norm()
+        learner.reset_norm()
         return model
 
     def __getstate__(self) -> dict[str, Any]:

@@ -301,7 +301,7 @@ class _Fitting:
                 if mine is not None:
                     mine[...] = theirs
             learner.native.visits, learner.native.step_sum = source.native.visits, source.native.step_sum
-            learner.native.measure_norm()
+            learner.reset_norm()
 
     def _judge(self, run: Run) -> None:
         """Check the last weights strictly and exactly against every row, up to the first that is wrong."""
@@ -313,7 +313,7 @@ class _Fitting:
             if not wrong and value == 0 and learner.settings.bias_square:
                 learner = self._lifted(learner, labels)
                 value, _, wrong = self._smallest(learner, labels, weights=self.weights, stop=True)
-            norm = learner.native.measure_norm()
+            norm = learner.norm()
             margins.append(value / norm if norm else 0.0)
             witnesses.append((learner.coef(), learner.intercept()))
             consistent &= not wrong
@@ -321,7 +321,8 @@ class _Fitting:
                 break
             if learner.settings.rule == "normalized":
                 norms = _core.row_norms(self.rows, learner.settings.bias_square)
-                scale = (1.0 if self.weights is None else self.weights) / np.where(norms > 0, norms, 1.0)
+                with np.errstate(over="ignore"):
+                    scale = (1.0 if self.weights is None else self.weights) / np.where(norms > 0, norms, 1.0)
                 unit.append(self._smallest(learner, labels, weights=scale, stop=True)[0] / norm)
         run.margin, run.unit_margin = min(margins), min(unit, default=math.nan)
         if run.margin > 0 and len(margins) == len(self.model.learners):
@@ -329,7 +330,8 @@ class _Fitting:
         run.consistent = consistent and len(margins) == len(self.model.learners)
         if len(witnesses) == len(self.model.learners):
             coefs, intercepts = zip(*witnesses, strict=True)
-            run.witness = np.concatenate(coefs), np.concatenate(intercepts)
+            one = len(witnesses) == 1
+            run.witness = witnesses[0] if one else (np.concatenate(coefs), np.concatenate(intercepts))
         if self.model.settings.average:
             predicted = self.model.scorer(averaged=True).predict(self.X, self.plan.n_jobs)
             wrong_rows = predicted != self.labels
