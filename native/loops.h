@@ -216,7 +216,7 @@ struct Smallest {
     Outcome outcome;
     double value = INFINITY;
     int64_t row = -1;
-    bool hurts = false;  // a tie at that row would be a mistake
+    bool hurts = false;  // the value is 0, and that row's tie is a mistake
     bool wrong = false;  // some row is a mistake
 };
 
@@ -239,10 +239,11 @@ Smallest smallest(Learner& m, const Rows& rows, const Visits& v, bool guarded, b
             bool tie_hurts = m.tie_is_mistake || (m.binary() ? y == 0 : c < y);
             bool wrong = value < 0 || (value == 0 && tie_hurts);
             value *= weight;
-            if (value < result.value || (value == result.value && tie_hurts && !result.hurts)) {
+            const bool hurts = value == 0 && tie_hurts;
+            if (value < result.value || (value == result.value && hurts && !result.hurts)) {
                 result.value = value;
                 result.row = i;
-                result.hurts = tie_hurts;
+                result.hurts = hurts;
             }
             result.wrong |= wrong;
             if (wrong && stop) return result;

@@ -297,7 +297,7 @@ def test_partial_fit_refuses_new_classes_and_stays_as_it_was():
         bad = X.copy()
         bad[3, 1] = np.nan
         model.partial_fit(bad, y)
-    with pytest.raises(ValueError, match="rule or bias"):
+    with pytest.raises(ValueError, match="rule, bias or averaging"):
         clone(model).partial_fit(X, y).set_params(rule="margin").partial_fit(X, y)
     with pytest.raises(ValueError, match="only one class"):
         VotedPerceptron().partial_fit(X, np.zeros(40))

@@ -6,6 +6,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +20,10 @@ from sklearn.utils.validation import (
     _get_feature_names,
     check_array,
     check_is_fitted,
-    column_or_1d,
 )
 
 from novikoff.arrays import is_readable
+from novikoff.labels import Classes, number, read_labels
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import check_parameters
 from novikoff.report import Report
@@ -36,63 +37,6 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def read_labels(y: Any) -> Any:
-    """`y` as a one-dimensional array of class labels."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None.")
-    y = np.asarray(column_or_1d(y, warn=True))
-    if y.dtype.kind == "f":
-        if np.isnan(y).any():
-            raise ValueError("Input y contains NaN: every row needs a label.")
-        if not np.isfinite(y).all() or (y != np.trunc(y)).any():
-            raise ValueError(
-                "Unknown label type: continuous. A classifier needs class labels, "
-                "but y holds fractions or infinity."
-            )
-    return y
-
-
-def encode(
-    y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any] | None
-) -> tuple[np.ndarray[Any, Any], Ints]:
-    """The sorted classes (or those given) and the index of each label among them."""
-    try:
-        if classes is None:
-            if y.dtype.kind in "iub" and int(y.max()) - int(y.min()) < 1000:
-                return _encode_small(y)
-            classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
-            found, labels = look_up(y, classes)
-            if not found.all():
-                classes, labels = np.unique(y, return_inverse=True)
-            return classes, labels.astype(np.int32, copy=False)
-        found, labels = look_up(y, classes)
-    except TypeError:
-        known = [] if classes is None else classes.tolist()
-        kinds = sorted({type(v).__name__ for v in [*y.tolist(), *known]})
-        raise TypeError(f"Labels must all be of one kind, but y mixes {' and '.join(kinds)}.") from None
-    if not found.all():
-        unknown = np.unique(y[~found])
-        raise ValueError(
-            f"y has classes that were not declared: {list(unknown[:5])}; known are {list(classes[:20])}."
-        )
-    return classes, labels.astype(np.int32, copy=False)
-
-
-def _encode_small(y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], Ints]:
-    """Labels from a short range of integers: counted instead of sorted."""
-    low = int(y.min())
-    places = y.astype(np.int64) - low
-    present = np.bincount(places) > 0
-    classes = (np.flatnonzero(present) + low).astype(y.dtype)
-    return classes, (np.cumsum(present) - 1).astype(np.int32)[places]
-
-
-def look_up(y: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> tuple[Any, Any]:
-    """Which labels are among the sorted `classes`, and where."""
-    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    return np.asarray(classes[places] == y), places
-
-
 class InForce:
     """The weights that predict, made when first needed: by hand, or from the model."""
 
@@ -100,9 +44,19 @@ class InForce:
         self.assigned: tuple[Any, Any] | None = None  # set by the user, or by sparsify
         self.averaged: tuple[Floats, Floats] | None = None
         self.scorer: Scorer | None = None
+        self.checked: tuple[Any, ...] | None = None  # parameters found legal, and what they come to
+        self.settings: Settings | None = None
+
+    def renew(self, assigned: tuple[Any, Any] | None = None) -> None:
+        """Forget what was made from weights that have changed."""
+        self.assigned, self.averaged, self.scorer = assigned, None, None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"assigned": self.assigned, "averaged": None, "scorer": None}
+        return {"assigned": self.assigned}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.assigned = state["assigned"]
 
 
 class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -112,11 +66,12 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     _model: Model
     _run: Run
     _in_force: InForce
+    _classes: Classes
 
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
         """`X` ready for the core: itself where it can be read in place, else one copy."""
-        if not reset:
+        if not reset and not (type(X) is np.ndarray and "feature_names_in_" not in vars(self)):
             _check_feature_names(self, X, reset=False)
         if not is_readable(X) or 0 in X.shape:
             X = check_array(
@@ -206,14 +161,65 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             callback=self.callback,
         )
 
+    def _check_parameters(self) -> None:
+        """Check every parameter, unless they are those of the last check."""
+        values, force = attrgetter(*self._names)(self), vars(self).get("_in_force")
+        if force is None or values != force.checked:
+            check_parameters(self, self._names)
+        if force is not None and values != force.checked:
+            force.checked, force.settings = values, self._settings()
+
+    def _read_chunk(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, grow: bool
+    ) -> tuple[Any, Classes, Ints, Floats | None, Model]:
+        """(X, classes, labels, weights, model) for `partial_fit`, everything checked but the values of X."""
+        self._check_parameters()
+        begun = "_model" in vars(self)
+        if begun and self._in_force.settings != self._model.settings:
+            raise ValueError("partial_fit cannot change the rule, bias or averaging of a model: fit a clone.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once. Compute the weights with "
+                "sklearn.utils.compute_class_weight and pass them as a dict."
+            )
+        X = self._read(X, reset=not begun)
+        y = self._read_labels(X, y)
+        weights = self._read_weights(sample_weight, X)
+        if begun:
+            if classes is not None:
+                self._classes.check_same(classes)
+            known, labels = self._classes.meet(y, grow=grow)
+        elif classes is not None:
+            known, labels = Classes(np.unique(np.asarray(classes))).meet(y, grow=False)
+        else:
+            found, labels = number(y)
+            known = Classes(found)
+        if len(known.labels) < 2:
+            raise ValueError(
+                f"partial_fit needs two classes to begin with, but there is only one class: "
+                f"{known.labels[0]!r}. Declare them with classes=[...]."
+            )
+        weights = self._weights(known.labels, labels, weights)
+        model = self._model if begun else Model(len(known.labels), X.shape[1], self._settings())
+        return X, known, labels, weights, model
+
+    def _finish_chunk(self, raw: Any, X: Any, classes: Classes, model: Model, run: Run) -> None:
+        if "_model" not in vars(self):
+            self._set_features(raw, X)
+        self._set_classes(classes)
+        self._set_run(model, run)
+
+    def _set_classes(self, classes: Classes) -> None:
+        self._classes, self.classes_ = classes, classes.labels
+
     def _read_all(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Ints, Floats | None]:
         """(X, classes, labels, weights) for a fresh fit, everything checked but the values of X."""
-        check_parameters(self, self._names)
+        self._check_parameters()
         X = self._read(X, reset=True)
         y = self._read_labels(X, y)
         weights = self._read_weights(sample_weight, X)
         kept = slice(None) if weights is None else weights > 0
-        classes, found = encode(y[kept], None)
+        classes, found = number(y[kept])
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes in y, "
@@ -229,7 +235,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _finish(self, raw: Any, X: Any, classes: Any, model: Model, run: Run) -> None:
         """Set every fitted attribute."""
         self._set_features(raw, X)
-        self.classes_ = classes
+        self._set_classes(Classes(classes))
         self._set_run(model, run)
         if run.interrupted:
             raise KeyboardInterrupt
@@ -237,7 +243,10 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _set_run(self, model: Model, run: Run) -> None:
         self._model, self._run = model, run
-        self._in_force = InForce()
+        if "_in_force" in vars(self):
+            self._in_force.renew()
+        else:
+            self._in_force = InForce()
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_updates_ = model.total("updates")

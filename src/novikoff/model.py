@@ -280,6 +280,8 @@ class Model:
         return (labels == part).astype(np.int32) if self.apart else labels
 
     def total(self, count: str) -> int:
+        if len(self.learners) == 1:
+            return int(getattr(self.learners[0].native, count))
         return sum(getattr(learner.native, count) for learner in self.learners)
 
     def norm(self) -> float:

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff import training
-from novikoff.classifier import InForce, PerceptronClassifier, encode, look_up
+from novikoff.classifier import PerceptronClassifier
+from novikoff.labels import Classes
 from novikoff.model import Floats, Model, Scorer
-from novikoff.parameters import check_parameters, default, parameter_help
+from novikoff.parameters import default, parameter_help
 
 
 class Perceptron(PerceptronClassifier):
@@ -140,7 +141,7 @@ class Perceptron(PerceptronClassifier):
         self = cls(**params)
         self.n_features_in_ = model.n_features
         self.feature_names_in_ = feature_names
-        self.classes_ = classes
+        self._set_classes(Classes(classes))
         self._set_run(model, training.Run())
         return self
 
@@ -208,60 +209,11 @@ class Perceptron(PerceptronClassifier):
         `classes` declares all classes at the first call; without it they are those of the rows so far,
         and unseen ones are added as they come. A chunk that is refused leaves the model as it was.
         """
-        check_parameters(self, self._names)
-        begun = "_model" in vars(self)
-        if begun and self._settings() != self._model.settings:
-            raise ValueError("partial_fit cannot change the rule, bias or averaging of a model: fit a clone.")
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once. Compute the weights with "
-                "sklearn.utils.compute_class_weight and pass them as a dict."
-            )
         raw = X
-        X = self._read(X, reset=not begun)
-        y = self._read_labels(X, y)
-        weights = self._read_weights(sample_weight, X)
-        known, labels = self._known_classes(y, classes, begun)
-        weights = self._weights(known, labels, weights)
-        model = self._model if begun else Model(len(known), X.shape[1], self._settings())
-        run = training.learn(model, X, labels, len(known), weights)
-        if not begun:
-            self._set_features(raw, X)
-        self.classes_ = known
-        self._set_run(model, run)
+        X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
+        run = training.learn(model, X, labels, len(known.labels), weights)
+        self._finish_chunk(raw, X, known, model, run)
         return self
-
-    def _known_classes(self, y: Any, classes: Any, begun: bool) -> tuple[Any, Any]:
-        """All classes from now on, in the model's order, and the rows' labels among them."""
-        if classes is not None:
-            classes = np.unique(np.asarray(classes))
-            if begun and not np.array_equal(classes, np.unique(self.classes_)):
-                raise ValueError(
-                    f"`classes={list(classes)}` is not the same as on last call to partial_fit, "
-                    f"was: {list(self.classes_)}."
-                )
-        known = self.classes_ if begun else classes
-        if known is None:
-            known, labels = encode(y, None)
-        elif not begun:
-            return encode(y, known)
-        else:
-            order = np.argsort(known)
-            declared = known[order]
-            try:
-                new = np.unique(y[~look_up(y, declared)[0]])
-            except TypeError:
-                new = y[:0]  # labels of another kind: `encode` says so
-            if len(new):  # appended, so that no class changes its index
-                known = np.concatenate([known, new])
-                order = np.argsort(known)
-            labels = order[encode(y, known[order])[1]].astype(np.int32)
-        if len(known) < 2:
-            raise ValueError(
-                f"partial_fit needs two classes to begin with, but there is only one class: {known[0]!r}. "
-                "Declare them with classes=[...]."
-            )
-        return known, labels
 
     # -- weights -------------------------------------------------------------------------------------
     @property
@@ -286,8 +238,7 @@ class Perceptron(PerceptronClassifier):
         return self._run.witness
 
     def _assign(self, coef: Any, intercept: Any) -> None:
-        self._in_force = InForce()
-        self._in_force.assigned = coef, intercept
+        self._in_force.renew((coef, intercept))
 
     def _pair(self, name: str) -> tuple[Any, Any]:
         """The weights in force: those assigned by hand, or the model's last or averaged ones."""

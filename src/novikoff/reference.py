@@ -149,7 +149,7 @@ class Twin:
         def key(i: int) -> tuple[float, bool, int]:
             d, rival = self.difference(np.asarray(X[i], dtype=np.float64), int(y[i]))
             tiny = 5e-324 * ((d > 0) - (d < 0))  # rounding must not turn a side into a tie
-            return rounded(d) or tiny, not self.tie_hurts(int(y[i]), rival), i
+            return rounded(d) or tiny, d == 0 and not self.tie_hurts(int(y[i]), rival), i
 
         return min(range(len(X)), key=key)
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -282,7 +282,7 @@ class _Fitting:
             )
             raise_problem(problem, at, self.X)
             wrong |= erred
-            best = min(best, (value, not hurts, row)) if row >= 0 else best
+            best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
             if wrong and stop:
                 break
         return best[0], best[2], wrong
@@ -361,34 +361,34 @@ def _line(record: Record) -> str:
 
 
 # ---- going on ----------------------------------------------------------------------------------------
-@dataclass
-class _Scan:
-    """What rows are like: largest weighted norm, largest and smallest norm, most stored values."""
+class _Scan(NamedTuple):
+    """What rows are like: largest weighted norm, largest norm, most stored values, smallest norm."""
 
-    radius: float = 0.0
-    largest: float = 0.0
-    stored: int = 0
-    smallest: float = math.inf
+    radius: float
+    largest: float
+    stored: int
+    smallest: float
 
 
 def _scan(
     X: Any, rows: _core.Rows, weights: Floats | None, kept: Order | None, per_call: int, bias_square: float
 ) -> _Scan:
     """Check rows without learning from them."""
-    count, found = rows.n if kept is None else len(kept), _Scan()
+    count, parts = rows.n if kept is None else len(kept), []
     for begin in range(0, count, per_call):
         end = min(begin + per_call, count)
-        problem, row, radius, largest, stored, smallest = _core.scan(
-            rows, weights, kept, begin, end, bias_square
-        )
-        raise_problem(problem, row, X)
-        found = _Scan(
-            max(found.radius, radius),
-            max(found.largest, largest),
-            max(found.stored, stored),
-            min(found.smallest, smallest),
-        )
-    return found
+        problem, row, *figures = _core.scan(rows, weights, kept, begin, end, bias_square)
+        if problem:
+            raise_problem(problem, row, X)
+        parts.append(_Scan._make(figures))
+    if len(parts) == 1:
+        return parts[0]
+    return _Scan(
+        max(p.radius for p in parts),
+        max(p.largest for p in parts),
+        max(p.stored for p in parts),
+        min(p.smallest for p in parts),
+    )
 
 
 def _take(learner: Learner, found: _Scan) -> None:
@@ -410,7 +410,7 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
     rows = rows_of(X)
     n = rows.n if kept is None else len(kept)
     per_call = max(CALL_BYTES // row_bytes(X), 1)
-    before = model.total("mistakes"), model.total("updates")
+    mistakes, updates = -model.total("mistakes"), -model.total("updates")
     started = time.perf_counter()
     try:
         found = _scan(X, rows, weights, kept, per_call, model.settings.bias_square)
@@ -426,16 +426,14 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
             problem, row = _core.epoch(
                 learner.native, rows, own, weights, kept, begin, min(begin + per_call, n), False
             )
-            if problem and backup is not None:
-                vars(model).update(vars(backup))
-            raise_problem(problem, row, X, found.largest)
-    record: Record = {
-        "epoch": 1,
-        "mistakes": model.total("mistakes") - before[0],
-        "updates": model.total("updates") - before[1],
-        "seconds": time.perf_counter() - started,
-    }
-    return Run(history=[record], n_rows=n, converged=record["updates"] == 0)
+            if problem:
+                if backup is not None:
+                    vars(model).update(vars(backup))
+                raise_problem(problem, row, X, found.largest)
+    mistakes, updates = mistakes + model.total("mistakes"), updates + model.total("updates")
+    seconds = time.perf_counter() - started
+    record: Record = {"epoch": 1, "mistakes": mistakes, "updates": updates, "seconds": seconds}
+    return Run(history=[record], n_rows=n, converged=updates == 0)
 
 
 def _may_overflow(model: Model, n: int, weights: Floats | None, found: _Scan) -> bool:
@@ -447,6 +445,6 @@ def _may_overflow(model: Model, n: int, weights: Floats | None, found: _Scan) ->
     heaviest = 1.0 if weights is None or not len(weights) else float(weights.max())
     passive = model.settings.rule.startswith("pa")
     length = max(found.largest, 1.0, 1 / found.smallest if passive else 1.0) * max(heaviest, 1.0)
-    norm = max(part.native.weight_norm for part in model.learners)
+    norm = max([part.native.weight_norm for part in model.learners])
     reach = (norm + (n + 1) * length) * (model.learners[0].native.visits + n + 1)
     return not reach < 2.0**1000 or (passive and heaviest > 1)

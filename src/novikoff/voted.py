@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from novikoff import training
-from novikoff.classifier import PerceptronClassifier, encode
+from novikoff.classifier import PerceptronClassifier
 from novikoff.model import Floats, Ints, Model, Scorer
-from novikoff.parameters import PARAMETERS, check_parameters, default, parameter_help
+from novikoff.parameters import PARAMETERS, default, parameter_help
 from novikoff.sequence import Counts, UpdateSequence
 
 
@@ -159,52 +159,19 @@ class VotedPerceptron(PerceptronClassifier):
         `classes` declares all classes at the first call; without it they are those of its rows. Classes
         cannot be added later. A chunk that is refused leaves the model as it was.
         """
-        check_parameters(self, self._names)
-        begun = "_model" in vars(self)
-        if begun and self._settings() != self._model.settings:
-            raise ValueError("partial_fit cannot change the rule or bias of a model: fit a clone.")
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once. Compute the weights with "
-                "sklearn.utils.compute_class_weight and pass them as a dict."
-            )
         raw = X
-        X = self._read(X, reset=not begun)
-        y = self._read_labels(X, y)
-        weights = self._read_weights(sample_weight, X)
-        known, labels = self._known_classes(y, classes, begun)
-        self._check_class_weight(known)
-        weights = self._weights(known, labels, weights)
-        model = self._model if begun else Model(len(known), X.shape[1], self._settings())
+        X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=False)
         model.learners[0].native.record_updates()
-        run = training.learn(model, X, labels, len(known), weights)
-        if not begun:
-            self._set_features(raw, X)
-            self._sequence = UpdateSequence(len(known), model.settings.bias_square)
+        run = training.learn(model, X, labels, len(known.labels), weights)
+        if "_model" not in vars(self):
+            self._sequence = UpdateSequence(len(known.labels), model.settings.bias_square)
         self._extend(model, X)
-        self.classes_ = known
-        self._set_run(model, run)
+        self._finish_chunk(raw, X, known, model, run)
         return self
 
     def _extend(self, model: Model, X: Any) -> None:
         native = model.learners[0].native
         self._sequence.append(native.recorded(), X, native.visits)
-
-    def _known_classes(self, y: Any, classes: Any, begun: bool) -> tuple[Any, Ints]:
-        if classes is not None:
-            classes = np.unique(np.asarray(classes))
-            if begun and not np.array_equal(classes, self.classes_):
-                raise ValueError(
-                    f"`classes={list(classes)}` is not the same as on last call to partial_fit, "
-                    f"was: {list(self.classes_)}."
-                )
-        known, labels = encode(y, self.classes_ if begun else classes)
-        if len(known) < 2:
-            raise ValueError(
-                f"partial_fit needs two classes to begin with, but there is only one class: {known[0]!r}. "
-                "Declare them with classes=[...]."
-            )
-        return known, labels
 
     # -- what was learned ----------------------------------------------------------------------------
     def _updates(self, name: str) -> UpdateSequence:

@@ -1,0 +1,101 @@
+"""Class labels: reading them, numbering them, meeting new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import column_or_1d
+
+Ints = npt.NDArray[np.int32]
+Labels = npt.NDArray[Any]
+
+FEW = 32  # rows for which a dict is faster than NumPy
+
+
+def read_labels(y: Any) -> Any:
+    """`y` as a one-dimensional array of class labels."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None.")
+    if isinstance(y, list | tuple):
+        y = np.asarray(y)
+    if not (isinstance(y, np.ndarray) and y.ndim == 1):
+        y = np.asarray(column_or_1d(y, warn=True))
+    if y.dtype.kind == "f":
+        if np.isnan(y).any():
+            raise ValueError("Input y contains NaN: every row needs a label.")
+        if not np.isfinite(y).all() or (y != np.trunc(y)).any():
+            raise ValueError(
+                "Unknown label type: continuous. A classifier needs class labels, "
+                "but y holds fractions or infinity."
+            )
+    return y
+
+
+def number(y: Labels) -> tuple[Labels, Ints]:
+    """The classes found in `y`, sorted, and each row's index among them."""
+    if y.dtype.kind in "iub" and len(y) and int(y.max()) - int(y.min()) < 1000:
+        low = int(y.min())  # a short range of integers: counted instead of sorted
+        places = y.astype(np.int64) - low
+        present = np.bincount(places) > 0
+        return (np.flatnonzero(present) + low).astype(y.dtype), (np.cumsum(present) - 1).astype(np.int32)[
+            places
+        ]
+    try:
+        classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
+        labels = Classes(classes).find(y)
+        if labels.min(initial=0) < 0:
+            classes, places = np.unique(y, return_inverse=True)
+            labels = places.astype(np.int32)
+    except TypeError:
+        raise _mixed(y) from None
+    return classes, labels
+
+
+class Classes:
+    """The classes of a model, in its own order, and the way from labels to their indices."""
+
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
+        self._order = np.argsort(labels)
+        self._sorted = labels[self._order]
+        self._index = {label: i for i, label in enumerate(labels.tolist())}
+
+    def find(self, y: Labels) -> Ints:
+        """The index of each label, −1 for those that are not among the classes."""
+        if len(y) <= FEW:
+            return np.array([self._index.get(label, -1) for label in y.tolist()], dtype=np.int32)
+        places = np.minimum(np.searchsorted(self._sorted, y), len(self._sorted) - 1)
+        return np.where(self._sorted[places] == y, self._order[places], -1).astype(np.int32)
+
+    def meet(self, y: Labels, *, grow: bool) -> tuple[Classes, Ints]:
+        """The classes with those of `y` added at the end, where that is allowed, and y's indices."""
+        try:
+            labels = self.find(y)
+            if -1 not in labels.tolist() if len(y) <= FEW else labels.min() >= 0:
+                return self, labels
+            new = np.unique(y[labels < 0])
+        except TypeError:
+            raise _mixed(np.concatenate([self.labels, y])) from None
+        if not grow:
+            shown = ", ".join(map(repr, new[:5].tolist()))
+            known = ", ".join(map(repr, self.labels[:20].tolist()))
+            raise ValueError(f"y has classes that were not declared: {shown}; known are {known}.")
+        if (new.dtype.kind in "iufb") != (self.labels.dtype.kind in "iufb"):
+            raise _mixed(np.concatenate([self.labels.astype(object), new.astype(object)]))
+        grown = Classes(np.concatenate([self.labels, new]))  # at the end: no class changes its index
+        return grown, grown.find(y)
+
+    def check_same(self, classes: Any) -> None:
+        """Refuse another declaration than the first."""
+        if set(np.asarray(classes).tolist()) != set(self._index):
+            raise ValueError(
+                f"`classes={list(classes)}` is not the same as on last call to partial_fit, "
+                f"was: {self.labels.tolist()}."
+            )
+
+
+def _mixed(labels: Labels) -> TypeError:
+    kinds = sorted({type(label).__name__ for label in labels.tolist()})
+    return TypeError(f"Labels must all be of one kind, but y mixes {' and '.join(kinds)}.")
