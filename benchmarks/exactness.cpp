@@ -15,40 +15,54 @@
 
 using namespace novikoff;
 
+// The library's loop and its counts, less everything that makes decisions exact: no norms of weights,
+// no bounds, no second look.
 struct Naive {
     double* weights;
-    double bias = 0, bias2 = 1, radius = 0;
-    int64_t features, visits = 0, mistakes = 0;
+    double bias = 0, bias2 = 1, largest_norm2 = -1, step_sum = 0;
+    int64_t features, visits = 0, mistakes = 0, updates = 0, most_stored = 0;
 };
 
+template <class Row>
+__attribute__((noinline)) void naive_update(Naive& m, const Row& row, double step) {
+    ++m.mistakes;
+    row.add(Target{m.weights, nullptr, 1, step, 0});
+    m.bias += step * m.bias2;
+    ++m.updates;
+    m.step_sum += 1;
+}
+
 template <bool First, class Rows>
-NOVIKOFF_CLONES Outcome naive_epoch(Naive& m, const Rows& rows, const Visits& v) {
-    const int64_t ahead = rows.lookahead();
-    const bool hops = v.order != nullptr, large = m.features * 8 > (1 << 18);
+Outcome naive_epoch(Naive& m, const Rows& rows, const Visits& v) {
+    const int64_t before = m.visits, ahead = rows.lookahead();
+    Ahead to{0, 0, m.weights, 1, v.order != nullptr, m.features * 8 > (1 << 18)};
+    const bool fetches = to.hops || to.large;
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
-        if (hops && t + 2 * ahead < v.end) rows.fetch_far(v.order[t + 2 * ahead]);
-        if ((hops || large) && t + ahead < v.end) rows.fetch_near(v.row(t + ahead), m.weights, 1, large);
-        const auto row = rows[i];
+        if (fetches) {
+            to.next = v.row(std::min(t + ahead, v.end - 1));
+            to.far = v.row(std::min(t + 4 * ahead, v.end - 1));
+        }
+        const auto row = rows.template approach<true>(i, to);
         const int64_t y = v.labels[i];
         double s;
         if (First) {
             if (!row.valid(m.features)) return {Problem::bad_index, i};
             DotNorm both = row.dot_norm(m.weights);
             s = both.dot + m.bias;
-            Problem problem = inspect(row, both.norm2);
-            if (problem != Problem::none) return {problem, i};
-            m.radius = std::max(m.radius, v.weight(i) * std::sqrt(both.norm2 + m.bias2));
+            if (!(both.norm2 <= m.largest_norm2) || row.stored() > m.most_stored) {
+                if (!std::isfinite(both.norm2)) return {Problem::not_finite, i};
+                m.largest_norm2 = std::max(m.largest_norm2, both.norm2);
+                m.most_stored = std::max(m.most_stored, row.stored());
+            }
         } else {
             s = row.dot(m.weights) + m.bias;
         }
         if (y ? s >= 0 : s < 0) continue;
-        const double step = y ? v.weight(i) : -v.weight(i);
-        ++m.mistakes;
-        if (!row.add(Target{m.weights, nullptr, 1, step, 0})) return {Problem::overflow, i};
-        m.bias += step * m.bias2;
+        m.visits = before + t - v.begin;
+        naive_update(m, row, y ? v.weight(i) : -v.weight(i));
     }
-    m.visits += v.end - v.begin;
+    m.visits = before + v.end - v.begin;
     return {};
 }
 

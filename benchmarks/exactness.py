@@ -92,7 +92,13 @@ def rates(name: str, visits: int, updates: int, compensated: int, accumulator: i
 
 
 def driver(folder: str) -> Path:
-    return compile_here("exactness.cpp", Path(folder) / "exactness", "-ffp-contract=off")
+    return compile_here(
+        "exactness.cpp",
+        Path(folder) / "exactness",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-march=x86-64-v3",
+    )
 
 
 def count(program: Path, name: str, loop: str, epoch: str) -> tuple[int, int]:

@@ -73,17 +73,16 @@ struct Learner {
         return size < 0x1p1000 ? n * kUnit * 1.000001 * size + n * 0x1p-1074 : INFINITY;
     }
 
-    void refresh_error() { error = rounding(most_stored, largest_row, weight_norm()); }
+    void refresh_error() { error = rounding(most_stored, largest_row, current_norm); }
 
-    // A row seen for the first time: is it finite, and what does it do to R and the filter?
-    // Mostly nothing: it is no larger than one seen before.
+    // Whether a row's norm, stored values and weight are within what was seen before: then it is finite
+    // and changes neither R nor the filter.
     template <class Row>
-    NOVIKOFF_INLINE Problem admit(const Row& row, double norm2_of_row, double sample_weight) {
-        const bool familiar = norm2_of_row <= largest_norm2 && norm2_of_row >= 0x1p-900 &&
-                              row.stored() <= most_stored && sample_weight <= heaviest;
-        return familiar ? Problem::none : observe(row, norm2_of_row, sample_weight);
+    NOVIKOFF_INLINE bool familiar(const Row& row, double norm2_of_row, double sample_weight) const {
+        return norm2_of_row <= largest_norm2 && norm2_of_row >= 0x1p-900 && row.stored() <= most_stored &&
+               sample_weight <= heaviest;
     }
-    double largest_norm2 = -1, heaviest = 0;
+    double largest_norm2 = -1, heaviest = 0;  // of one row, so that both hold together
 
     template <class Row>
     __attribute__((noinline)) Problem observe(const Row& row, double norm2_of_row, double sample_weight) {
@@ -96,11 +95,11 @@ struct Learner {
         most_stored = std::max(most_stored, row.stored());
         largest_row = std::max(largest_row, std::max(norm, 0x1p-440) * (1 + double(most_stored + 8) * 4 * kUnit));
         radius = std::max(radius, sample_weight * norm);
-        // Weighted rows all come here unless they are lighter and shorter than one row that was both.
         if (norm2_of_row >= largest_norm2 && sample_weight >= heaviest) {
             largest_norm2 = norm2_of_row;
             heaviest = sample_weight;
         }
+        refresh_error();
         return Problem::none;
     }
     double current_norm = 0x1p-511;  // weight_norm(), kept between updates
@@ -246,12 +245,12 @@ struct Learner {
             if (distance < -room) return -1;
             return difference_sign(row, label, rival, shift);
         };
-        int of_zero = side(0.0);
-        bool tie_hurts = tie_is_mistake || (binary() ? label == 0 : rival < label);
-        bool mistake = of_zero < 0 || (of_zero == 0 && tie_hurts);
+        const int of_zero = side(0.0);
+        const bool tie_hurts = tie_is_mistake || (binary() ? label == 0 : rival < label);
+        const bool mistake = of_zero < 0 || (of_zero == 0 && tie_hurts);
         bool update = mistake;
         if (rule == Rule::margin) update = (at == 0 ? of_zero : side(at)) <= 0;
-        if (rule >= Rule::pa) update = side(at) < 0;
+        else if (rule >= Rule::pa) update = side(at) < 0;
         mistakes += mistake;
         if (!update) return true;
 
@@ -263,7 +262,9 @@ struct Learner {
         ++updates;
         step_sum += base;
         if (record) record->push_back({i, int32_t(label), int32_t(rival), tau, visits});
-        current_norm = weight_norm();
+        if (binary()) current_norm = std::sqrt(norm2[0] + 0x1p-1022);
+        else for (int64_t c : {label, rival}) current_norm = std::max(current_norm, std::sqrt(norm2[c] + 0x1p-1022));
+        refresh_error();
         return finite;
     }
 };

@@ -46,9 +46,9 @@ NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
 // w <- w + tau y x wherever the rule asks for it, over one range of visits.
 //
 // An example is passed by when its float d exceeds the threshold by more than rounding can explain:
-// one comparison. Everything else is settled exactly. On the first visit to a row (First) its norm,
-// its finiteness and its indices are checked in the same pass over its memory, and the filter uses
-// that row's own norm; later epochs use one bound that changes only at updates.
+// one comparison with a number that changes only at updates. Everything else is settled exactly.
+// On the first visit to a row (First) its norm, its finiteness and its indices are checked in the
+// same pass over its memory.
 template <bool First, bool Binary, class Rows>
 Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
     const int64_t before = m.visits, ahead = rows.lookahead();
@@ -58,26 +58,21 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
     double one, *s = &one;
     std::vector<double> many(Binary ? 0 : m.stride);
     if (!Binary) s = many.data();
-    double limit, share2;  // what d must exceed: a number, or for the first visit a multiple of |x|
-    auto refresh = [&] {
-        m.refresh_error();
-        limit = at + doubts * m.error + at * 0x1p-50;
-        share2 = doubts * kUnit * m.current_norm * (doubts * kUnit * m.current_norm) * 1.000001;
-    };
     m.current_norm = m.weight_norm();
-    refresh();
+    m.refresh_error();
+    double limit = at + doubts * m.error + at * 0x1p-50;  // what d must exceed to be beyond doubt
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
         if (fetches) {
             to.next = v.row(std::min(t + ahead, v.end - 1));
-            to.far = v.row(std::min(t + 2 * ahead, v.end - 1));
+            to.far = v.row(std::min(t + 4 * ahead, v.end - 1));
         }
         const auto row = rows.template approach<Binary>(i, to);
         const int64_t y = v.labels[i];
-        double norm2 = 0;
         if (First) {
             Problem problem = row.valid(m.features) ? Problem::none : Problem::bad_index;
             if (problem == Problem::none) {
+                double norm2;
                 if (Binary) {
                     DotNorm both = row.dot_norm(m.weights);
                     s[0] = both.dot + m.bias[0];
@@ -86,7 +81,10 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
                     norm2 = row.norm2();
                     class_scores(row, m, s);
                 }
-                problem = m.admit(row, norm2, v.weight(i));
+                if (!m.familiar(row, norm2, v.weight(i))) {
+                    problem = m.observe(row, norm2, v.weight(i));
+                    limit = at + doubts * m.error + at * 0x1p-50;
+                }
             }
             if (problem != Problem::none) return m.visits = before + t - v.begin, Outcome{problem, i};
         } else if (Binary) {
@@ -95,21 +93,12 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
             class_scores(row, m, s);
         }
         const double d = Binary ? (y ? s[0] : -s[0]) : s[y] - best_other(s, m.classes, y);
-        if (First) {
-            // d - at > n u |w| |x|, squared; too small or too large for its square: settled below
-            const double over = d - at, n = double(row.stored() + 5);
-            if (over > at * 0x1p-50 && over * over > share2 * (n * n) * (norm2 + (m.bias2 + 0x1p-900)) * 1.000001)
-                continue;
-        } else if (d > limit) {
-            continue;
-        }
+        if (d > limit) continue;
         m.visits = before + t - v.begin;
-        const double slack = First ? m.rounding_of(row, norm2) : m.error;
-        if (!m.settle(row, i, y, v.weight(i), s, slack)) return {Problem::overflow, i};
-        refresh();
+        if (!m.settle(row, i, y, v.weight(i), s, m.error)) return {Problem::overflow, i};
+        limit = at + doubts * m.error + at * 0x1p-50;
     }
     m.visits = before + v.end - v.begin;
-    m.refresh_error();
     return {};
 }
 
@@ -127,7 +116,7 @@ Scan scan(Learner& m, const Rows& rows, const Visits& v) {
         const auto row = rows[i];
         if (!row.valid(m.features)) return result.outcome = {Problem::bad_index, i}, result;
         double norm2 = row.norm2();
-        Problem problem = m.admit(row, norm2, v.weight(i));
+        Problem problem = m.familiar(row, norm2, v.weight(i)) ? Problem::none : m.observe(row, norm2, v.weight(i));
         if (problem != Problem::none) return result.outcome = {problem, i}, result;
         double norm = m.row_norm(row, norm2);
         if (norm > 0) result.smallest_norm = std::min(result.smallest_norm, norm);
@@ -150,7 +139,7 @@ NOVIKOFF_INLINE Problem evaluate(Learner& m, const Row& row, double* s, double& 
         class_scores(row, m, s);
     }
     slack = m.rounding_of(row, norm2);
-    return m.admit(row, norm2, 1.0);
+    return m.familiar(row, norm2, 1.0) ? Problem::none : m.observe(row, norm2, 1.0);
 }
 
 // Is the float winner a winner beyond doubt? Gives it, or -1.

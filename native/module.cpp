@@ -52,14 +52,18 @@ struct PyLearner : Learner {
 
     // The Frobenius norm; on the way the filter's norms are made tight again.
     double measure_norm() {
-        std::vector<double> sums(size_t(stride) * 4, 0.0);  // four rows at a time: sums that do not wait
-        for (int64_t j = 0; j + 4 <= features; j += 4)
-            for (int64_t k = 0; k < 4 * stride; ++k) sums[k] += weights[j * stride + k] * weights[j * stride + k];
-        for (int64_t k = features / 4 * 4 * stride; k < features * stride; ++k) sums[k % stride] += weights[k] * weights[k];
         norm2.assign(size_t(stride), 0.0);
+        if (stride == 1) norm2[0] = DenseRow<double>{weights, features, weights}.norm2();
+        for (int64_t c = 0; c + 4 <= stride; c += 4) {
+            Vec sum{};
+            for (int64_t j = 0; j < features; ++j) {
+                Vec w = load4(weights + j * stride + c);
+                sum = multiply_add(w, w, sum);
+            }
+            store4(&norm2[size_t(c)], sum);
+        }
         double all = 0;
         for (int64_t c = 0; c < stride; ++c) {
-            for (int64_t k = 0; k < 4; ++k) norm2[c] += sums[k * stride + c];
             norm2[c] += bias[c] * bias[c] / (bias2 ? bias2 : 1);
             all += norm2[c];
             norm2[c] *= 1 + double(features + 16) * 4 * kUnit;

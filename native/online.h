@@ -197,7 +197,7 @@ class OnlineLearner {
     void learn_row(int64_t label, bool fresh) {
         const OneRow one = x.row();
         if (labels.size() < 2) {  // nothing to tell apart yet
-            learner.admit(one.row, one.row.norm2(), 1.0);
+            learner.observe(one.row, one.row.norm2(), 1.0);
             ++learner.visits;
             mistakes += fresh;
             return;

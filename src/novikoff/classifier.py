@@ -199,6 +199,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 f"partial_fit needs two classes to begin with, but there is only one class: "
                 f"{known.labels[0]!r}. Declare them with classes=[...]."
             )
+        if not grow:
+            self._check_class_weight(known.labels)
         weights = self._weights(known.labels, labels, weights)
         model = self._model if begun else Model(len(known.labels), X.shape[1], self._settings())
         return X, known, labels, weights, model

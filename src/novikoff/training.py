@@ -384,10 +384,10 @@ def _scan(
     if len(parts) == 1:
         return parts[0]
     return _Scan(
-        max(p.radius for p in parts),
-        max(p.largest for p in parts),
-        max(p.stored for p in parts),
-        min(p.smallest for p in parts),
+        max((p.radius for p in parts), default=0.0),
+        max((p.largest for p in parts), default=0.0),
+        max((p.stored for p in parts), default=0),
+        min((p.smallest for p in parts), default=math.inf),
     )
 
 
