@@ -63,14 +63,31 @@ class FeatureTable {
     std::vector<Slot> added;          // since begin(), to be taken back by undo()
     size_t names_before = 0;
 
-    static bool same(PyObject* a, PyObject* b) {
+    // Names are short: a call of memcmp costs more than the comparison.
+    static NOVIKOFF_INLINE bool same_bytes(const char* a, const char* b, size_t n) {
+        auto differ = [&](auto word, size_t at) {
+            decltype(word) p, q;
+            std::memcpy(&p, a + at, sizeof p);
+            std::memcpy(&q, b + at, sizeof q);
+            return p != q;
+        };
+        if (n >= 8) {
+            for (size_t at = 0; at + 8 < n; at += 8)
+                if (differ(uint64_t(), at)) return false;
+            return !differ(uint64_t(), n - 8);  // the last eight, some of them once more
+        }
+        if (n >= 4) return !differ(uint32_t(), 0) && !differ(uint32_t(), n - 4);
+        for (size_t at = 0; at < n; ++at)
+            if (a[at] != b[at]) return false;
+        return true;
+    }
+    static NOVIKOFF_INLINE bool same(PyObject* a, PyObject* b) {
         if (a == b) return true;
         if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
-        if (PyUnicode_CheckExact(a))
-            return PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_KIND(a) == PyUnicode_KIND(b) &&
-                   !std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
-                                size_t(PyUnicode_GET_LENGTH(a)) * size_t(PyUnicode_KIND(a)));
-        return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+        if (!PyUnicode_CheckExact(a)) return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b)) return false;
+        return same_bytes(static_cast<const char*>(PyUnicode_DATA(a)), static_cast<const char*>(PyUnicode_DATA(b)),
+                          size_t(PyUnicode_GET_LENGTH(a)) * size_t(PyUnicode_KIND(a)));
     }
     void place(const Slot& entry) {
         uint64_t at = entry.hash & mask;
@@ -112,8 +129,10 @@ class FeatureTable {
             }
     }
 
-    static uint64_t hash(PyObject* key, PyObject* value) {
-        uint64_t h = uint64_t(PyObject_Hash(key));
+    static NOVIKOFF_INLINE uint64_t hash(PyObject* key, PyObject* value) {
+        // A str that came out of a dict has its hash with it.
+        Py_hash_t kept = PyUnicode_CheckExact(key) ? reinterpret_cast<PyASCIIObject*>(key)->hash : -1;
+        uint64_t h = uint64_t(kept != -1 ? kept : PyObject_Hash(key));
         if (value) return fold(h ^ 0x9e3779b97f4a7c15, uint64_t(PyObject_Hash(value)) ^ 0xd6e8feb86659fd93);
         return PyLong_CheckExact(key) ? fold(h ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93) : h;
     }

@@ -207,21 +207,21 @@ class OnlineLearner {
         // Up to 2^300 per row and 2^900 per weight vector no rule can reach 2^1024 in one step.
         const bool tiny = !learner.bias2 && x.largest > 0 && x.largest < 0x1p-290;
         const bool risk = wide || tiny || !(x.largest < 0x1p290) || !(learner.current_norm < 0x1p900);
-        Backup before;
+        std::optional<Backup> before;
         if (risk) {
-            before = {learner, {}, {}, bias, bias_sums};
-            touched(before, [](double* here, double* kept, size_t n) { std::copy(here, here + n, kept); });
+            before = Backup{learner, {}, {}, bias, bias_sums};
+            touched(*before, [](double* here, double* kept, size_t n) { std::copy(here, here + n, kept); });
         }
         const int64_t mistakes_before = learner.mistakes;
         const Visits visit{&y, nullptr, nullptr, 0, 1};
         const Outcome outcome = learner.binary() ? epoch<true, true>(learner, one, visit)
                                                  : epoch<true, false>(learner, one, visit);
         if (outcome.problem == Problem::overflow) {
-            touched(before, [](double* here, double* kept, size_t n) { std::copy(kept, kept + n, here); });
-            bias = before.bias;
-            bias_sums = before.bias_sums;
+            touched(*before, [](double* here, double* kept, size_t n) { std::copy(kept, kept + n, here); });
+            bias = before->bias;
+            bias_sums = before->bias_sums;
             const double radius = learner.radius;
-            std::swap(learner, before.learner);
+            std::swap(learner, before->learner);
             point();
             overflow("a weight", radius);
         }

@@ -23,7 +23,7 @@ from novikoff.arrays import first_not_finite, in_order, rows_of
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-HUGE = 1 << 23  # bytes of weights from which huge pages are asked for
+HUGE_PAGE = 1 << 21  # bytes; weights of that size or more are put on huge pages
 
 
 class UnsortedIndices(Exception):
@@ -49,9 +49,14 @@ def width(n_classes: int) -> int:
 
 
 def _zeros(d: int, n_classes: int) -> Floats:
-    weights = np.zeros((d, width(n_classes)))
-    if weights.nbytes >= HUGE:
-        _core.advise_huge_pages(weights)
+    shape = d, width(n_classes)
+    size = 8 * shape[0] * shape[1]
+    if size < HUGE_PAGE:
+        return np.zeros(shape)
+    raw = np.zeros(size + HUGE_PAGE, dtype=np.uint8)  # no memory yet: pages come when they are written to
+    start = -raw.ctypes.data % HUGE_PAGE
+    weights: Floats = raw[start : start + size].view(np.float64).reshape(shape)
+    _core.advise_huge_pages(weights)
     return weights
 
 
