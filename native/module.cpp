@@ -172,6 +172,11 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             [](const PyLearner& l) { return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator); },
             [](PyLearner& l, std::tuple<int64_t, int64_t> v) { l.fallbacks = {std::get<0>(v), std::get<1>(v)}; })
         .def("measure_norm", &PyLearner::measure_norm, nb::call_guard<nb::gil_scoped_release>())
+        .def("take", [](PyLearner& l, double radius, double largest, int64_t stored) {
+            l.radius = std::max(l.radius, radius);
+            l.largest_row = std::max(l.largest_row, largest);
+            l.most_stored = std::max(l.most_stored, stored);
+        }, nb::arg("radius"), nb::arg("largest_row"), nb::arg("most_stored"), "Take over what a scan of rows has found.")
         .def("view", [](const PyLearner& l) {
             PyLearner copy(l);
             copy.record = nullptr;

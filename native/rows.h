@@ -168,6 +168,8 @@ struct SparseRow {
     const T* x;
     const I* index;
     int64_t n;
+    const I* ahead = nullptr;  // indices whose weights are needed soon: fetched while this row is summed
+    int64_t n_ahead = 0;
 
     int64_t stored() const { return n; }
 
@@ -181,12 +183,19 @@ struct SparseRow {
     NOVIKOFF_INLINE double dot(const double* w) const {
         double a = 0, b = 0, c = 0, e = 0;
         int64_t k = 0;
-        for (; k + 4 <= n; k += 4) {
+        auto four = [&] {
             a += double(x[k]) * w[index[k]];
             b += double(x[k + 1]) * w[index[k + 1]];
             c += double(x[k + 2]) * w[index[k + 2]];
             e += double(x[k + 3]) * w[index[k + 3]];
+            k += 4;
+        };
+        for (const int64_t both = std::min(n, n_ahead); k + 4 <= both;) {  // spread out, so that none has to wait
+            for (int64_t l = k; l < k + 4; ++l) __builtin_prefetch(w + uint64_t(ahead[l]));
+            four();
         }
+        for (int64_t l = k; l < n_ahead; ++l) __builtin_prefetch(w + uint64_t(ahead[l]));
+        while (k + 4 <= n) four();
         for (; k < n; ++k) a += double(x[k]) * w[index[k]];
         return (a + b) + (c + e);
     }
@@ -265,28 +274,34 @@ struct SparseRows {
     int64_t n, d;
 
     NOVIKOFF_INLINE Row operator[](int64_t i) const {
-        return {data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i])};
+        return {data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i]), nullptr, 0};
     }
-    // Some 80 stored values ahead hide the latency of a random read of a weight (measured; flat around it).
+    // Some 150 stored values ahead hide the latency of a random read of a weight (measured; flat around it).
+    static constexpr int64_t kStoredAhead = 150;
     int64_t lookahead() const {
         int64_t mean = n ? (int64_t(indptr[n]) - int64_t(indptr[0])) / n : 0;
-        return std::clamp<int64_t>(80 / std::max<int64_t>(mean, 1), 1, 16);
+        return std::clamp<int64_t>(kStoredAhead / std::max<int64_t>(mean, 1), 1, 16);
     }
-    template <bool>
+    template <bool Binary>
     NOVIKOFF_INLINE Row approach(int64_t i, const Ahead& to) const {
+        Row row = (*this)[i];
         if (to.hops) {  // the indices and values of the far row
             const int64_t begin = indptr[to.far], stored = std::min<int64_t>(indptr[to.far + 1] - begin, 512);
             const char *p = reinterpret_cast<const char*>(indices + begin), *q = reinterpret_cast<const char*>(data + begin);
             for (int64_t k = 0; k < stored * int64_t(sizeof(I)); k += 64) __builtin_prefetch(p + k);
             for (int64_t k = 0; k < stored * int64_t(sizeof(T)); k += 64) __builtin_prefetch(q + k);
         }
-        if (to.large) {  // the weights of the next row
-            const Row row = (*this)[to.next];
-            const int64_t stored = std::min<int64_t>(row.n, 512);
-            for (int64_t k = 0; k < stored; ++k)
-                __builtin_prefetch(to.weights + uint64_t(row.index[k]) * uint64_t(to.stride));
+        if (to.large) {  // the weights of the next row, or, read through, of what comes next in memory
+            const Row next = (*this)[to.next];
+            row.ahead = next.index;
+            row.n_ahead = std::min<int64_t>(next.n, 512);
+            if (!to.hops && indptr[i + 1] + kStoredAhead <= indptr[n]) row.ahead = row.index + kStoredAhead, row.n_ahead = row.n;
+            if (!Binary) {
+                for (int64_t k = 0; k < row.n_ahead; ++k)
+                    __builtin_prefetch(to.weights + uint64_t(row.ahead[k]) * uint64_t(to.stride));
+            }
         }
-        return (*this)[i];
+        return row;
     }
 };
 

@@ -63,10 +63,15 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     """Abstract: a classifier whose parameters are in `parameters` and whose training is a `Run`."""
 
     _names: tuple[str, ...]
+    _values: attrgetter[tuple[Any, ...]]
     _model: Model
     _run: Run
     _in_force: InForce
     _classes: Classes
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._values = attrgetter(*cls._names)
 
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
@@ -163,10 +168,11 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _check_parameters(self) -> None:
         """Check every parameter, unless they are those of the last check."""
-        values, force = attrgetter(*self._names)(self), vars(self).get("_in_force")
-        if force is None or values != force.checked:
-            check_parameters(self, self._names)
-        if force is not None and values != force.checked:
+        values, force = self._values(self), vars(self).get("_in_force")
+        if force is not None and values == force.checked:
+            return
+        check_parameters(self, self._names)
+        if force is not None:
             force.checked, force.settings = values, self._settings()
 
     def _read_chunk(

@@ -64,16 +64,18 @@ class Classes:
 
     def find(self, y: Labels) -> Ints:
         """The index of each label, −1 for those that are not among the classes."""
-        if len(y) <= FEW:
-            return np.array([self._index.get(label, -1) for label in y.tolist()], dtype=np.int32)
         places = np.minimum(np.searchsorted(self._sorted, y), len(self._sorted) - 1)
         return np.where(self._sorted[places] == y, self._order[places], -1).astype(np.int32)
 
     def meet(self, y: Labels, *, grow: bool) -> tuple[Classes, Ints]:
         """The classes with those of `y` added at the end, where that is allowed, and y's indices."""
+        if len(y) <= FEW:
+            few = [self._index.get(label, -1) for label in y.tolist()]
+            if -1 not in few:
+                return self, np.array(few, dtype=np.int32)
         try:
             labels = self.find(y)
-            if -1 not in labels.tolist() if len(y) <= FEW else labels.min() >= 0:
+            if labels.min() >= 0:
                 return self, labels
             new = np.unique(y[labels < 0])
         except TypeError:

@@ -251,7 +251,7 @@ class _Fitting:
         bias_square = self.model.settings.bias_square
         found = _scan(self.X, self.rows, self.weights, self.kept, self.per_call, bias_square)
         for learner in self.model.learners:
-            _take(learner, found)
+            learner.native.take(*found[:3])
 
     def _worst_epoch(self) -> None:
         """Up to `count` updates, each of the row that is most violated at that moment."""
@@ -391,15 +391,6 @@ def _scan(
     )
 
 
-def _take(learner: Learner, found: _Scan) -> None:
-    native = learner.native
-    native.radius, native.largest_row = (
-        max(native.radius, found.radius),
-        max(native.largest_row, found.largest),
-    )
-    native.most_stored = max(native.most_stored, found.stored)
-
-
 def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | None = None) -> Run:
     """One pass over the rows, in their order, continuing `model` in place.
 
@@ -420,7 +411,7 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
     if n_classes > model.n_classes:
         model.grow(n_classes)
     for k, learner in enumerate(model.learners):
-        _take(learner, found)
+        learner.native.take(*found[:3])
         own = model.labels(labels, k)
         for begin in range(0, n, per_call):
             problem, row = _core.epoch(
@@ -442,9 +433,11 @@ def _may_overflow(model: Model, n: int, weights: Floats | None, found: _Scan) ->
     A step's length is at most R (perceptron, margin), 1 (normalized), or what a projection needs
     (passive-aggressive: |w| grows by at most 1/|x|, unless a weight above 1 overshoots).
     """
+    norm = max([part.native.weight_norm for part in model.learners])
+    if weights is None and found.largest + norm < 1e90 < 1e180 * found.smallest and n < 1e9:
+        return False  # nearly always
     heaviest = 1.0 if weights is None or not len(weights) else float(weights.max())
     passive = model.settings.rule.startswith("pa")
     length = max(found.largest, 1.0, 1 / found.smallest if passive else 1.0) * max(heaviest, 1.0)
-    norm = max([part.native.weight_norm for part in model.learners])
     reach = (norm + (n + 1) * length) * (model.learners[0].native.visits + n + 1)
     return not reach < 2.0**1000 or (passive and heaviest > 1)
