@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
 }
+MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\
 novikoff and its peers work on the same data in turn, round after round; the best of {repeat} rounds or more
 counts. A ratio with × is the peer's time over novikoff's."""
@@ -51,9 +52,16 @@ def main() -> None:
         all_rows += rows
         print(f"\n{name} ({time.perf_counter() - started:.0f} s)\n{aligned(rows)}", flush=True)
     if arguments.markdown:
-        method, listed = METHOD.format(repeat=arguments.repeat), "\n".join(f"- {fact}" for fact in facts)
-        parts = ["# Benchmarks", method, listed, aligned(all_rows)]
-        arguments.markdown.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        write(arguments.markdown, arguments.repeat, facts, all_rows)
+
+
+def write(path: Path, repeat: int, facts: list[str], rows: list[Row]) -> None:
+    """Put the table into a Markdown file, in place of the one that stood there below the mark."""
+    text = path.read_text(encoding="utf-8") if path.exists() else f"# Benchmarks\n\n{MARK}\n"
+    above = text.partition(MARK)[0]
+    listed = "\n".join(f"- {fact}" for fact in facts)
+    parts = [above + MARK, METHOD.format(repeat=repeat), listed, aligned(rows)]
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -575,3 +575,13 @@ def test_reported_bound_is_never_broken(rule, n_classes, weighted, seed):
         assert count <= report.bound_upper and report.bound_lower <= report.bound_upper * (1 + 1e-12)
     else:
         assert rule.startswith("pa")
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+def test_worst_order_converges(multiclass):
+    """Three clouds, worst row first: both readings of multiclass end with an epoch that finds nothing."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.standard_normal((60, 2)) + 12 * np.array([[0, 1], [1, -1], [-1, -1]])[y]
+    model = Perceptron(order="worst", multiclass=multiclass).fit(X, y)
+    assert model.converged_ and model.verdict_ == "separated" and model.score(X, y) == 1.0

@@ -130,14 +130,8 @@ class _Fitting:
     def __init__(
         self, model: Model, X: Any, labels: Ints, weights: Floats | None, kept: Order | None, plan: Plan
     ) -> None:
-        self.model, self.X, self.labels, self.weights, self.kept, self.plan = (
-            model,
-            X,
-            labels,
-            weights,
-            kept,
-            plan,
-        )
+        self.model, self.plan = model, plan
+        self.X, self.labels, self.weights, self.kept = X, labels, weights, kept
         self.held_out: tuple[Any, Ints] | None = None
         if plan.early_stopping:
             self._hold_out()
@@ -180,9 +174,9 @@ class _Fitting:
                 started = time.perf_counter()
                 before = model.total("mistakes"), model.total("updates")
                 if plan.order == "worst":
-                    self._worst_epoch()
+                    run.converged = self._worst_epoch()
                 else:
-                    self._epoch(first=epoch == 0)
+                    run.converged = self._epoch(first=epoch == 0)
                 updates = model.total("updates") - before[1]
                 record: Record = {
                     "epoch": epoch + 1,
@@ -199,13 +193,9 @@ class _Fitting:
                         best, best_model = score, model.copy()
                 if plan.verbose:
                     print(_line(record), file=sys.stderr)
-                run.converged = updates == 0 or (plan.order == "worst" and updates < self.count)
                 stop = plan.callback is not None and plan.callback(record) is True
-                if (
-                    run.converged
-                    or stop
-                    or (self.held_out is not None and since_best >= plan.n_epochs_no_change)
-                ):
+                stale = self.held_out is not None and since_best >= plan.n_epochs_no_change
+                if run.converged or stop or stale:
                     break
             if best_model is not None and since_best:
                 self._restore(best_model)
@@ -215,7 +205,8 @@ class _Fitting:
         return run
 
     # -- one epoch
-    def _epoch(self, *, first: bool) -> None:
+    def _epoch(self, *, first: bool) -> bool:
+        """Visit every row once; whether nothing was updated."""
         learners = self.model.learners
         labels = [self.model.labels(self.labels, k) for k in range(len(learners))]
         busy = [learner.native.updates != at for learner, at in zip(learners, self.settled_at, strict=True)]
@@ -246,6 +237,7 @@ class _Fitting:
         for k, updates in enumerate(started):
             if learners[k].native.updates == updates:
                 self.settled_at[k] = updates
+        return started == [learner.native.updates for learner in learners]
 
     def _check_rows(self) -> None:
         bias_square = self.model.settings.bias_square
@@ -253,8 +245,9 @@ class _Fitting:
         for learner in self.model.learners:
             learner.native.take(*found[:3])
 
-    def _worst_epoch(self) -> None:
-        """Up to `count` updates, each of the row that is most violated at that moment."""
+    def _worst_epoch(self) -> bool:
+        """Up to `count` updates, each of the row that is most violated; whether none is any more."""
+        calm = 0
         for k, learner in enumerate(self.model.learners):
             labels = self.model.labels(self.labels, k)
             for _ in range(self.count):
@@ -266,7 +259,9 @@ class _Fitting:
                 raise_problem(problem, at, self.X, learner.native.largest_row)
                 if learner.native.updates == before:
                     learner.native.visits = visits_before  # nothing violated, so nothing was visited
+                    calm += 1
                     break
+        return calm == len(self.model.learners)
 
     # -- what came of it
     def _smallest(
