@@ -49,6 +49,21 @@ class DictRow {
     std::vector<Mark> marks;
     uint64_t rows_merged = 0;
 
+    // The dict that the row at hand came from, while all its features are known: predicting and then
+    // learning the same example reads it once. Its version changes whenever the dict does, and no
+    // two dicts ever share one (PEP 509).
+    const PyObject* last = nullptr;
+    uint64_t last_version = 0;
+    bool all_known = true;
+
+    static uint64_t version_of(PyObject* x) {
+#if PY_VERSION_HEX < 0x030C0000
+        return reinterpret_cast<PyDictObject*>(x)->ma_version_tag;
+#else
+        return 0;  // not told: read every time
+#endif
+    }
+
     static nb::object joined(PyObject* key, PyObject* value) {
         return nb::steal(PyUnicode_FromFormat("%S=%S", key, value));
     }
@@ -137,6 +152,7 @@ class DictRow {
         if (values.size() < size) values.resize(size), indices.resize(size);
         stored = 0;
         largest = 0;
+        all_known = true;
         PyObject *key, *value;
         while (next(key, value)) {
             double v;
@@ -158,7 +174,10 @@ class DictRow {
                      std::isnan(v) ? "NaN" : v > 0 ? "infinity" : "-infinity");
             repeats |= word || !PyUnicode_CheckExact(key);
             const int64_t j = index(key, word, add);
-            if (j < 0) continue;
+            if (j < 0) {
+                all_known = false;
+                continue;
+            }
             largest = std::max(largest, std::fabs(v));
             indices[stored] = j;
             values[stored++] = v;
@@ -227,10 +246,17 @@ class DictRow {
 
     bool gather(PyObject* x, const std::vector<nb::object>& plain, bool add) {
         if (plain.empty()) {
+            const uint64_t version = version_of(x);
+            if (version && x == last && version == last_version) return true;
+            last = nullptr;
             Py_ssize_t at = 0;
-            return gather_from([&](PyObject*& k, PyObject*& v) { return PyDict_Next(x, &at, &k, &v); },
-                               size_t(PyDict_GET_SIZE(x)), add, false);
+            if (!gather_from([&](PyObject*& k, PyObject*& v) { return PyDict_Next(x, &at, &k, &v); },
+                             size_t(PyDict_GET_SIZE(x)), add, false))
+                return false;
+            if (all_known) last = x, last_version = version;
+            return true;
         }
+        last = nullptr;
         size_t at = 0;
         return gather_from(
             [&](PyObject*& k, PyObject*& v) {
@@ -242,6 +268,9 @@ class DictRow {
             },
             plain.size() / 2, add, true);
     }
+
+    // To be called when features have been taken out of the table.
+    void forget() { last = nullptr; }
 
     // What is known of a dict's features, for predicting.
     OneRow known_part(PyObject* x) {

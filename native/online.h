@@ -178,6 +178,11 @@ class OnlineLearner {
         }
     }
 
+    void take_back() {  // the features that the example at hand has brought
+        x.table.undo();
+        x.forget();
+    }
+
     // What an update can change, kept while it might fail.
     struct Backup {
         Learner learner;
@@ -286,10 +291,10 @@ class OnlineLearner {
             try {
                 if (x.gather(dict, plain, true)) break;
             } catch (...) {
-                x.table.undo();
+                take_back();
                 throw;
             }
-            x.table.undo();
+            take_back();
             plain = DictRow::plain(dict);
         }
         const auto known = int64_t(labels.size());
@@ -301,7 +306,7 @@ class OnlineLearner {
             set_features(x.features());
             learn_row(y, y == known);
         } catch (...) {
-            x.table.undo();
+            take_back();
             if (int64_t(labels.size()) > known) labels.pop_back();
             set_classes(known);
             learner.features = x.features();

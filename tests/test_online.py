@@ -320,3 +320,33 @@ def test_freeze_needs_two_classes():
     model.learn_one({"a": 1}, "only")
     with pytest.raises(ValueError, match="two classes"):
         model.freeze()
+
+
+def test_a_dict_changed_between_calls_is_read_again():
+    """Predicting and learning one dict reads it once, but only while it is the same and all known."""
+    model = OnlinePerceptron(classes=[0, 1])
+    model.learn_many([({"a": 1.0}, 1), ({"b": 1.0}, 0)] * 3)
+    x = {"a": 1.0}
+    assert model.predict_one(x) == 1
+    x["a"] = -5.0
+    assert model.predict_one(x) == 0
+    del x["a"]
+    x["b"] = 2.0
+    assert model.predict_one(x) == 0
+    before = model.score_one({"c": 1.0, "b": 1.0})  # c is unknown here
+    model.learn_one({"c": 4.0}, 0)
+    y = {"c": 1.0}
+    first = model.score_one(y)
+    model.learn_one({"c": 1.0, "a": 1.0}, 1)
+    assert model.score_one(y) == model.score_one({"c": 1.0})
+    assert isinstance(before, float) and isinstance(first, float)
+    z = {"new": 1.0}
+    assert model.score_one(z) == model.score_one({})
+    model.learn_one({"new": 9.0}, 0)
+    assert model.score_one(z) == model.score_one({"new": 1.0})
+    with pytest.raises(ValueError, match="finite"):
+        model.learn_one({"newer": 1.0, "a": float("nan")}, 1)
+    assert model.n_features_in_ == 4
+    for _ in range(50):  # a new dict may lie where an old one did
+        assert model.score_one({"a": 1.0}) == model.score_one({"a": 1})
+        assert model.score_one({"b": 1.0}) == model.score_one({"b": 1})
