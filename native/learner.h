@@ -104,6 +104,23 @@ struct Learner {
     }
     double current_norm = 0x1p-511;  // weight_norm(), kept between updates
 
+    // What was seen of rows elsewhere.
+    void take(const Learner& other) {
+        radius = std::max(radius, other.radius);
+        largest_row = std::max(largest_row, other.largest_row);
+        most_stored = std::max(most_stored, other.most_stored);
+    }
+
+    // Whether n updates could take a weight or a sum out of the range of a double. A step's length is
+    // at most R (perceptron, margin), 1 (normalized), or what a projection needs (passive-aggressive:
+    // |w| grows by at most 1/|x|, unless a weight above 1 overshoots).
+    bool may_overflow(int64_t n, double smallest_row, double heaviest_row) const {
+        const bool passive = rule >= Rule::pa;
+        const double length = std::max({largest_row, 1.0, passive ? 1 / smallest_row : 1.0}) * std::max(heaviest_row, 1.0);
+        const double reach = (weight_norm() + double(n + 1) * length) * double(visits + n + 1);
+        return !(reach < 0x1p1000) || (passive && heaviest_row > 1);
+    }
+
     // The bound for one row, by its own norm.
     template <class Row>
     double rounding_of(const Row& row, double norm2_of_row) const {

@@ -106,6 +106,7 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
 struct Scan {
     Outcome outcome;
     double smallest_norm = INFINITY;  // of the rows that are not zero
+    double heaviest = 0;
 };
 
 template <class Rows>
@@ -119,6 +120,7 @@ Scan scan(Learner& m, const Rows& rows, const Visits& v) {
         Problem problem = m.familiar(row, norm2, v.weight(i)) ? Problem::none : m.observe(row, norm2, v.weight(i));
         if (problem != Problem::none) return result.outcome = {problem, i}, result;
         double norm = m.row_norm(row, norm2);
+        result.heaviest = std::max(result.heaviest, v.weight(i));
         if (norm > 0) result.smallest_norm = std::min(result.smallest_norm, norm);
     }
     return result;

@@ -172,11 +172,8 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             [](const PyLearner& l) { return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator); },
             [](PyLearner& l, std::tuple<int64_t, int64_t> v) { l.fallbacks = {std::get<0>(v), std::get<1>(v)}; })
         .def("measure_norm", &PyLearner::measure_norm, nb::call_guard<nb::gil_scoped_release>())
-        .def("take", [](PyLearner& l, double radius, double largest, int64_t stored) {
-            l.radius = std::max(l.radius, radius);
-            l.largest_row = std::max(l.largest_row, largest);
-            l.most_stored = std::max(l.most_stored, stored);
-        }, nb::arg("radius"), nb::arg("largest_row"), nb::arg("most_stored"), "Take over what a scan of rows has found.")
+        .def("take", [](PyLearner& l, const PyLearner& other) { l.take(other); }, nb::arg("other"),
+             "Take over the norms of the rows that another learner has seen.")
         .def("view", [](const PyLearner& l) {
             PyLearner copy(l);
             copy.record = nullptr;
@@ -207,22 +204,25 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
 
     m.def(
         "scan",
-        [](const Rows& rows, const std::optional<Floats>& c, const std::optional<Order>& order, int64_t begin, int64_t end,
-           double bias_square) {
+        [](PyLearner& l, const Rows& rows, const std::optional<Floats>& c, const std::optional<Order>& order,
+           int64_t begin, int64_t end) {
             check_order(rows, order, begin, end);
-            if (c && int64_t(c->shape(0)) != rows.n()) throw std::invalid_argument("weights do not match the rows");
+            if (rows.d() != l.features || (c && int64_t(c->shape(0)) != rows.n()))
+                throw std::invalid_argument("rows do not fit the weights of the learner or of the samples");
             const Visits v{nullptr, c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
-            Learner l;
-            l.features = rows.d();
-            l.bias2 = bias_square;
+            Learner seen;
+            seen.features = rows.d();
+            seen.bias2 = l.bias2;
             nb::gil_scoped_release nogil;
-            Scan s = rows.visit([&](auto& r) { return scan(l, r, v); });
-            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, l.radius, l.largest_row,
-                                   l.most_stored, s.smallest_norm);
+            Scan s = rows.visit([&](auto& r) { return scan(seen, r, v); });
+            const bool fine = s.outcome.problem == Problem::none;
+            if (fine) l.take(seen);
+            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row,
+                                   fine && l.may_overflow(end - begin, s.smallest_norm, s.heaviest));
         },
-        nb::arg("rows"), nb::arg("weights").none(), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"),
-        nb::arg("bias_square"),
-        "Check rows without learning: (problem, row, radius, largest norm, most stored values, smallest norm > 0).");
+        nb::arg("learner"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("order").none(), nb::arg("begin"),
+        nb::arg("end"),
+        "Check rows without learning, and take over their norms: (problem, row, may learning them overflow).");
 
     m.def(
         "row_norms",

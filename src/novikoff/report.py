@@ -61,7 +61,7 @@ class Report:
         lines.append(
             (
                 "exactness",
-                f"{self.compensated:,} decisions too close for plain floating point, settled exactly",
+                f"{self.compensated:,} decision(s) too close for plain floating point, settled exactly",
             )
         )
         return lines

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -169,7 +169,7 @@ class _Fitting:
         best, best_model, since_best = -1.0, None, 0
         try:
             if plan.order == "worst":
-                self._check_rows()
+                _scan(model, self.X, self.rows, self.weights, self.kept, self.per_call)
             for epoch in range(plan.max_epochs):
                 started = time.perf_counter()
                 before = model.total("mistakes"), model.total("updates")
@@ -238,12 +238,6 @@ class _Fitting:
             if learners[k].native.updates == updates:
                 self.settled_at[k] = updates
         return started == [learner.native.updates for learner in learners]
-
-    def _check_rows(self) -> None:
-        bias_square = self.model.settings.bias_square
-        found = _scan(self.X, self.rows, self.weights, self.kept, self.per_call, bias_square)
-        for learner in self.model.learners:
-            learner.native.take(*found[:3])
 
     def _worst_epoch(self) -> bool:
         """Up to `count` updates, each of the row that is most violated; whether none is any more."""
@@ -356,34 +350,34 @@ def _line(record: Record) -> str:
 
 
 # ---- going on ----------------------------------------------------------------------------------------
-class _Scan(NamedTuple):
-    """What rows are like: largest weighted norm, largest norm, most stored values, smallest norm."""
+def _seen(learner: Learner) -> tuple[float, float, int]:
+    """What a learner knows of the rows it has seen."""
+    native = learner.native
+    return native.radius, native.largest_row, native.most_stored
 
-    radius: float
-    largest: float
-    stored: int
-    smallest: float
+
+def _see(learner: Learner, figures: tuple[float, float, int]) -> None:
+    learner.native.radius, learner.native.largest_row, learner.native.most_stored = figures
 
 
 def _scan(
-    X: Any, rows: _core.Rows, weights: Floats | None, kept: Order | None, per_call: int, bias_square: float
-) -> _Scan:
-    """Check rows without learning from them."""
-    count, parts = rows.n if kept is None else len(kept), []
+    model: Model, X: Any, rows: _core.Rows, weights: Floats | None, kept: Order | None, per_call: int
+) -> bool:
+    """Check rows without learning from them, and take over their norms; whether updates could overflow."""
+    first = model.learners[0].native
+    before = _seen(model.learners[0])
+    risky = False
+    count = rows.n if kept is None else len(kept)
     for begin in range(0, count, per_call):
-        end = min(begin + per_call, count)
-        problem, row, *figures = _core.scan(rows, weights, kept, begin, end, bias_square)
+        problem, row, risk = _core.scan(first, rows, weights, kept, begin, min(begin + per_call, count))
         if problem:
+            _see(model.learners[0], before)
             raise_problem(problem, row, X)
-        parts.append(_Scan._make(figures))
-    if len(parts) == 1:
-        return parts[0]
-    return _Scan(
-        max((p.radius for p in parts), default=0.0),
-        max((p.largest for p in parts), default=0.0),
-        max((p.stored for p in parts), default=0),
-        min((p.smallest for p in parts), default=math.inf),
-    )
+        risky |= risk
+    for learner in model.learners[1:]:  # the same rows; only the weights differ
+        learner.native.take(first)
+        risky |= learner.native.weight_norm > 2.0**900
+    return risky
 
 
 def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | None = None) -> Run:
@@ -397,16 +391,16 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
     n = rows.n if kept is None else len(kept)
     per_call = max(CALL_BYTES // row_bytes(X), 1)
     mistakes, updates = -model.total("mistakes"), -model.total("updates")
+    seen = [_seen(learner) for learner in model.learners]
     started = time.perf_counter()
     try:
-        found = _scan(X, rows, weights, kept, per_call, model.settings.bias_square)
+        risky = _scan(model, X, rows, weights, kept, per_call)
     except UnsortedIndices:
         return learn(model, in_order(X), labels, n_classes, weights)
-    backup = model.copy() if _may_overflow(model, n, weights, found) else None
+    backup = model.copy() if risky else None
     if n_classes > model.n_classes:
         model.grow(n_classes)
     for k, learner in enumerate(model.learners):
-        learner.native.take(*found[:3])
         own = model.labels(labels, k)
         for begin in range(0, n, per_call):
             problem, row = _core.epoch(
@@ -415,24 +409,10 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
             if problem:
                 if backup is not None:
                     vars(model).update(vars(backup))
-                raise_problem(problem, row, X, found.largest)
+                    for part, figures in zip(model.learners, seen, strict=True):
+                        _see(part, figures)
+                raise_problem(problem, row, X, learner.native.largest_row)
     mistakes, updates = mistakes + model.total("mistakes"), updates + model.total("updates")
     seconds = time.perf_counter() - started
     record: Record = {"epoch": 1, "mistakes": mistakes, "updates": updates, "seconds": seconds}
     return Run(history=[record], n_rows=n, converged=updates == 0)
-
-
-def _may_overflow(model: Model, n: int, weights: Floats | None, found: _Scan) -> bool:
-    """Whether a weight or sum could leave the range of float64 within n updates.
-
-    A step's length is at most R (perceptron, margin), 1 (normalized), or what a projection needs
-    (passive-aggressive: |w| grows by at most 1/|x|, unless a weight above 1 overshoots).
-    """
-    norm = max([part.native.weight_norm for part in model.learners])
-    if weights is None and found.largest + norm < 1e90 < 1e180 * found.smallest and n < 1e9:
-        return False  # nearly always
-    heaviest = 1.0 if weights is None or not len(weights) else float(weights.max())
-    passive = model.settings.rule.startswith("pa")
-    length = max(found.largest, 1.0, 1 / found.smallest if passive else 1.0) * max(heaviest, 1.0)
-    reach = (norm + (n + 1) * length) * (model.learners[0].native.visits + n + 1)
-    return not reach < 2.0**1000 or (passive and heaviest > 1)
