@@ -199,7 +199,7 @@ struct Learner {
 
     // ---- one update --------------------------------------------------------------------------
     template <class Row>
-    double step(const Row& row, int64_t label, int64_t rival) {
+    __attribute__((noinline)) double step(const Row& row, int64_t label, int64_t rival) {
         const double copies = binary() ? 1 : 2;  // |z|^2 = copies * |x|^2
         auto squares = [&](auto& f) { square_terms(row, f); };
         auto norm = [&] { return exact_norm(squares, fallbacks); };
@@ -247,31 +247,44 @@ struct Learner {
         return finite;
     }
 
-    // An example whose float d did not clear the threshold. `scores` are off by at most `slack`
-    // each (one score for two classes). False: the update would overflow.
+    struct Verdict {
+        bool mistake, update;
+    };
+
+    // What an example calls for, decided exactly where its float d is within `doubt` of the line.
     template <class Row>
-    __attribute__((noinline)) bool settle(const Row& row, int64_t i, int64_t label, double sample_weight,
-                                          const double* scores, double slack) {
-        const double at = threshold();
-        int64_t rival = binary() ? 1 - label : settle_rival(row, scores, label, slack);
-        double d = binary() ? (label ? scores[0] : -scores[0]) : scores[label] - scores[rival];
-        double doubt = binary() ? slack : 2.000001 * slack;
+    __attribute__((noinline)) Verdict judge(const Row& row, int64_t label, int64_t rival, double d, double doubt) {
         auto side = [&](double shift) {  // the sign of d - shift
             double distance = d - shift, room = doubt + std::fabs(shift) * 0x1p-50;
             if (distance > room) return 1;
             if (distance < -room) return -1;
             return difference_sign(row, label, rival, shift);
         };
+        const double at = threshold();
         const int of_zero = side(0.0);
         const bool tie_hurts = tie_is_mistake || (binary() ? label == 0 : rival < label);
         const bool mistake = of_zero < 0 || (of_zero == 0 && tie_hurts);
-        bool update = mistake;
-        if (rule == Rule::margin) update = (at == 0 ? of_zero : side(at)) <= 0;
-        else if (rule >= Rule::pa) update = side(at) < 0;
-        mistakes += mistake;
-        if (!update) return true;
+        if (rule == Rule::margin) return {mistake, (at == 0 ? of_zero : side(at)) <= 0};
+        if (rule >= Rule::pa) return {mistake, side(at) < 0};
+        return {mistake, mistake};
+    }
 
-        double base = step(row, label, rival), tau = sample_weight * base;
+    // An example whose float d did not clear the threshold. `scores` are off by at most `slack`
+    // each (one score for two classes). False: the update would overflow.
+    template <class Row>
+    __attribute__((noinline)) bool settle(const Row& row, int64_t i, int64_t label, double sample_weight,
+                                          const double* scores, double slack) {
+        int64_t rival = binary() ? 1 - label : settle_rival(row, scores, label, slack);
+        double d = binary() ? (label ? scores[0] : -scores[0]) : scores[label] - scores[rival];
+        double doubt = binary() ? slack : 2.000001 * slack;
+        if (!(d < -doubt && rule <= Rule::normalized)) {  // not a plain mistake beyond doubt
+            const Verdict verdict = judge(row, label, rival, d, doubt);
+            mistakes += verdict.mistake;
+            if (!verdict.update) return true;
+        } else {
+            ++mistakes;
+        }
+        double base = rule == Rule::perceptron ? 1.0 : step(row, label, rival), tau = sample_weight * base;
         if (!std::isfinite(tau)) return false;
         bool finite = binary() ? move(row, 0, label ? tau : -tau, scores[0], slack)
                                : move(row, label, tau, scores[label], slack) &

@@ -1,0 +1,47 @@
+"""The build for any processor and the one for this processor give the same bits."""
+
+import os
+import subprocess
+import sys
+
+from novikoff import _core
+
+SCRIPT = """
+import hashlib, warnings
+import numpy as np, scipy.sparse as sp
+from novikoff import OnlinePerceptron, Perceptron, VotedPerceptron, _core
+from novikoff.parameters import RULES
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+digest = hashlib.sha256()
+X = rng.standard_normal((300, 37)).round(2)
+for K in (2, 3, 11):
+    y = rng.integers(0, K, 300)
+    for rule in RULES:
+        for layout in (X, X.astype(np.float32), np.abs(X * 10).astype(np.uint8), sp.csr_array(np.where(X > 1, X, 0))):
+            for average in (False, True):
+                model = Perceptron(rule, average=average, max_epochs=4, random_state=1).fit(layout, y)
+                digest.update(model.coef_.tobytes() + model.intercept_.tobytes() + model.predict(layout).tobytes())
+    voted = VotedPerceptron(max_epochs=3, random_state=1).fit(X, y)
+    digest.update(voted.decision_function(X).tobytes())
+stream = OnlinePerceptron("pa1", average=True)
+for row, label in zip(X, y):
+    stream.learn_one({f"f{j}": v for j, v in enumerate(row)}, int(label))
+digest.update(stream.coef_.tobytes())
+print(_core.INSTRUCTIONS, digest.hexdigest())
+"""
+
+
+def run(instructions):
+    environment = os.environ | {"NOVIKOFF_INSTRUCTIONS": instructions}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_every_instruction_set_gives_the_same_bits():
+    name, digest = run("base")
+    assert name == "base"
+    assert run("")[1] == digest
+    assert _core.INSTRUCTIONS in ("base", "v3")
