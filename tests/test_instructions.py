@@ -18,10 +18,12 @@ X = rng.standard_normal((300, 37)).round(2)
 for K in (2, 3, 11):
     y = rng.integers(0, K, 300)
     for rule in RULES:
-        for layout in (X, X.astype(np.float32), np.abs(X * 10).astype(np.uint8), sp.csr_array(np.where(X > 1, X, 0))):
+        bytes_ = np.abs(X * 10).astype(np.uint8)
+        for layout in (X, X.astype(np.float32), bytes_, sp.csr_array(np.where(X > 1, X, 0))):
             for average in (False, True):
                 model = Perceptron(rule, average=average, max_epochs=4, random_state=1).fit(layout, y)
-                digest.update(model.coef_.tobytes() + model.intercept_.tobytes() + model.predict(layout).tobytes())
+                for array in (model.coef_, model.intercept_, model.predict(layout)):
+                    digest.update(array.tobytes())
     voted = VotedPerceptron(max_epochs=3, random_state=1).fit(X, y)
     digest.update(voted.decision_function(X).tobytes())
 stream = OnlinePerceptron("pa1", average=True)
