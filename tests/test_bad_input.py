@@ -30,7 +30,7 @@ BAD_DATA = {
     "infinity": ((with_value(0, 0, -np.inf), y), ValueError, "infinity at row 0, column 0"),
     "sparse NaN": ((sp.csr_array(with_value(2, 1, np.nan)), y), ValueError, "NaN at row 2, column 1"),
     "1-D X": ((X[:, 0], y), ValueError, "Expected 2D array, got 1D"),
-    "ragged": (([[1, 2], [3]], [0, 1]), ValueError, "inhomogeneous"),
+    "ragged": (([[1, 2], [3]], [0, 1]), ValueError, "row 0 has 2 values, but row 1 has 1"),
     "empty": ((X[:0], y[:0]), ValueError, "0 sample"),
     "no features": ((X[:, :0], y), ValueError, "0 feature"),
     "lengths": ((X, y[:3]), ValueError, "X has 4 rows, but y has 3"),

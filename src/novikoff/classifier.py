@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from operator import attrgetter
 from typing import Any, Self
 
@@ -78,6 +78,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """`X` ready for the core: itself where it can be read in place, else one copy."""
         if not reset and not (type(X) is np.ndarray and "feature_names_in_" not in vars(self)):
             _check_feature_names(self, X, reset=False)
+        if isinstance(X, list | tuple):
+            _check_rectangular(X)
         if not is_readable(X) or 0 in X.shape:
             X = check_array(
                 X,
@@ -327,7 +329,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         name, low, high = _bound(settings, model, radius, upper, run)
         compensated = sum(learner.native.fallbacks[0] for learner in model.learners)
         accumulator = sum(learner.native.fallbacks[1] for learner in model.learners)
-        order = self.order
+        order = "rows as they came" if run.as_given else self.order
         if run.shuffled_in_blocks:
             order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
         return Report(
@@ -360,6 +362,17 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_rectangular(X: Sequence[Any]) -> None:
+    """Name the first row of a ragged list."""
+    sizes = [len(row) if isinstance(row, Sized) else None for row in X]
+    for i, size in enumerate(sizes):
+        if size != sizes[0]:
+            first, this = ("no" if n is None else n for n in (sizes[0], size))
+            raise ValueError(
+                f"X is ragged: row 0 has {first} values, but row {i} has {this} (inhomogeneous)."
+            )
 
 
 def _bound(

@@ -72,7 +72,7 @@ class Report:
         if self.consistent:
             return "undecided: consistent (no training error), but some score is exactly 0"
         if self.consistent is None:
-            return "undecided: the rows were not looked at once more"
+            return "undecided: the last weights were not checked against the rows"
         return "undecided: the last weights still get rows wrong"
 
     def _ending(self) -> str:

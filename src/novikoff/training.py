@@ -58,6 +58,7 @@ class Run:
     witness: tuple[Floats, Floats] | None = None
     training_errors: int | None = None
     n_rows: int = 0
+    as_given: bool = False  # one pass over rows in the order they came (partial_fit)
     heaviest: float = 1.0  # the largest weight of a row
     shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
 
@@ -415,4 +416,4 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
     mistakes, updates = mistakes + model.total("mistakes"), updates + model.total("updates")
     seconds = time.perf_counter() - started
     record: Record = {"epoch": 1, "mistakes": mistakes, "updates": updates, "seconds": seconds}
-    return Run(history=[record], n_rows=n, converged=updates == 0)
+    return Run(history=[record], n_rows=n, converged=updates == 0, as_given=True)
