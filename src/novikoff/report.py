@@ -101,7 +101,8 @@ class Report:
             f"<tr><th {left}>{name}</th><td {left}>{html.escape(text)}</td></tr>"
             for name, text in self._lines()
         )
-        return f"<table><caption><b>{html.escape(self.model)}</b></caption><tbody>{rows}</tbody></table>"
+        caption = f"<caption {left}><b>{html.escape(self.model)}</b></caption>"
+        return f"<table>{caption}<tbody>{rows}</tbody></table>"
 
 
 def _number(value: float) -> str:
