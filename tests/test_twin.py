@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from novikoff import Perceptron, training
+from novikoff import Perceptron, _core, training
+from novikoff.arrays import rows_of
 from novikoff.model import Model, Settings
 from novikoff.parameters import RULES
 from novikoff.reference import Twin
@@ -250,3 +251,52 @@ def test_threads_change_nothing(n_jobs):
     np.testing.assert_array_equal(alone.coef_, many.coef_)
     np.testing.assert_array_equal(alone.predict(X), many.predict(X))
     np.testing.assert_array_equal(alone.decision_function(X), many.decision_function(X))
+
+
+@pytest.mark.parametrize("d", [7, 16, 33, 50])
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 17])
+@pytest.mark.parametrize("kind", ["decimals", "float32", "bytes", "cancelling"])
+def test_wide_rows_equal_the_twin(d, n_classes, kind):
+    """Rows that fill whole vectors and leave remainders; scores that nearly cancel."""
+    rng = np.random.default_rng([d, n_classes])
+    X = {
+        "decimals": lambda: rng.choice([0.0, 0.1, -0.1, 0.2, -0.3, 0.18257], (40, d)),
+        "float32": lambda: rng.standard_normal((40, d)).astype(np.float32),
+        "bytes": lambda: rng.integers(0, 256, (40, d)).astype(np.uint8),
+        "cancelling": lambda: rng.choice([1e16, -1e16, 1.0, -1.0, 0.1], (40, d)),
+    }[kind]()
+    y = rng.integers(0, n_classes, 40).astype(np.int32)
+    orders = [rng.permutation(40) for _ in range(2)]
+    twin = Twin(n_classes, d)
+    for order in orders:
+        twin.epoch(X, y, order)
+    for layout in (X, sp.csr_array(X) if kind != "bytes" else sp.csr_array(X.astype(float))):
+        model = Model(n_classes, d, settings(twin))
+        rows = rows_of(layout)
+        for first, order in zip((True, False), orders, strict=True):
+            assert _core.epoch(model.learners[0].native, rows, y, None, order, 0, 40, first) == ("", -1)
+        assert_same(model, twin)
+        scorer = model.scorer(averaged=False)
+        assert scorer.predict(layout).tolist() == [twin.predict(x) for x in np.asarray(X, dtype=np.float64)]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@given(data=st.data(), rule=rules, seed=st.integers(0, 9))
+def test_columns_in_another_order_or_between_zeros_change_nothing(n_classes, data, rule, seed):
+    X, y = data.draw(datasets(n_classes))
+    rng = np.random.default_rng(seed)
+    permuted = rng.permutation(X.shape[1])
+    places = np.sort(rng.choice(X.shape[1] + 20, X.shape[1], replace=False))
+    padded = np.zeros((len(X), X.shape[1] + 20))
+    padded[:, places] = X
+    models = []
+    for layout in (X, X[:, permuted], padded, sp.csr_array(padded)):
+        model = Perceptron(rule, random_state=seed, max_epochs=4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models.append(model.fit(layout, y))
+    plain, turned, wide, sparse = models
+    np.testing.assert_array_equal(plain.coef_[:, permuted], turned.coef_)
+    np.testing.assert_array_equal(plain.coef_, wide.coef_[:, places])
+    np.testing.assert_array_equal(wide.coef_, sparse.coef_)
+    assert len({(m.n_mistakes_, m.n_updates_, tuple(m.intercept_), m.verdict_) for m in models}) == 1
