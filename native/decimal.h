@@ -113,27 +113,32 @@ inline Decimal decimal(const char*& p, const char* end, double& out) {
     return Decimal::good;
 }
 
-// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits] in eight bytes
-// with a blank or a line end behind. Otherwise returns false, with nothing read.
-inline bool short_decimal(const char*& p, const char* end, double& out) {
-    if (end - p < 9) return false;
+// The high bit of bytes up to ' ', of which the first is right (later ones may be marked by its borrow).
+inline uint64_t blanks(uint64_t w) { return (w - 0x2121212121212121ull) & ~w & 0x8080808080808080ull; }
+
+// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits] with a blank or
+// a line end behind, all in eight bytes. Returns how many bytes the number has, 0 when it is of another form. The
+// next token can only be loaded when it is known where this one ends, so that comes first, from the blank alone.
+inline unsigned short_decimal(const char* p, const char* end, double& out) {
+    if (end - p < 8) return 0;
     uint64_t w = word(p, end);
+    const uint64_t behind = blanks(w);
+    if (!behind) return 0;
+    const unsigned length = first_byte(behind);
     const unsigned negative = (w & 0xFF) == '-';
     w >>= 8 * negative;  // the zero that enters above is no digit
+    const unsigned last = length - negative;
     uint64_t stops = non_digits(w);
-    if (!stops) return false;
     const unsigned i = first_byte(stops);
     const unsigned point = ((w >> 8 * i) & 0xFF) == '.';
     stops &= stops - point;  // with a point, on to the next
-    if (!stops) return false;
-    const unsigned last = first_byte(stops), n = last - point;
-    if (n == 0 || static_cast<unsigned char>(p[negative + last]) > ' ') return false;
-    const uint64_t before = (uint64_t(1) << 8 * i) - 1;
-    const uint64_t joined = point ? (w & before) | ((w >> 8) & ~before) : w;
-    const double value = double(int64_t(leading(joined, n))) / powers_of_ten[point ? n - i : 0];
+    const unsigned n = last - point;
+    if (n - 1 > 7 || first_byte(stops) != last) return 0;
+    const uint64_t before = ((uint64_t(1) << 8 * i) - 1) | (uint64_t(point) - 1);  // the point; all without one
+    const uint64_t joined = (w & before) | ((w >> 8) & ~before);
+    const double value = double(int64_t(leading(joined, n))) / powers_of_ten[n - i];
     out = negative ? -value : value;
-    p += negative + last;
-    return true;
+    return length;
 }
 
 }  // namespace novikoff

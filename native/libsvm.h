@@ -4,11 +4,16 @@
 // lines is parsed at a time; what is wrong is kept as a message with the line, counted from the block's first.
 #pragma once
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <cfloat>
 #include <cstdlib>
 #include <limits>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 
@@ -29,6 +34,12 @@ class Growing {
         if (!moved) throw std::bad_alloc();
         items = static_cast<T*>(moved);
         room = n;
+#if defined(__linux__)
+        // New pages cost as much as the parse does, and huge ones a fraction of it.
+        const uintptr_t page = uintptr_t(1) << 21, from = uintptr_t(items + used), to = uintptr_t(items + room);
+        const uintptr_t first = (from + page - 1) / page * page, last = to / page * page;
+        if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
     }
 
   public:
@@ -234,43 +245,62 @@ class LibsvmRows {
                      ": indices must increase in a line");
     }
 
-    // Parses from p until the end, a problem, or a row with an index that I cannot hold; p is then its line.
+    // Parses from `from` until the end, a problem, or a row with an index that I cannot hold; `from` is then
+    // its line. The cursor p is a copy that nothing points to, so that it stays in a register.
     template <class I, class V>
-    bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& p, const char* end, const LibsvmFormat& format) {
+    bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end,
+                  const LibsvmFormat& format) {
         const uint64_t base = format.zero_based ? 0 : 1;
-        while (p < end) {
-            const char* const line = p;
+        while (from < end) {
+            const char* p = from;
             const size_t begin = values.size();
             while (blank(at(p, end))) ++p;
             if (!ends_line(p, end)) {
-                if (!label(p, end)) return false;
-                while (blank(at(p, end))) ++p;
-                if (is_query(p, end) && !query(p, end)) return false;
+                const char* head = p;
+                if (!label(head, end)) return false;
+                while (blank(at(head, end))) ++head;
+                if (is_query(head, end) && !query(head, end)) return false;
+                p = head;
                 uint64_t next = base;  // the smallest index that may come
+                const char* value = p;  // the latest
                 for (;;) {
                     while (blank(at(p, end))) ++p;
                     if (ends_line(p, end)) break;
                     const uint64_t w = word(p, end), stops = non_digits(w);
                     const unsigned n = stops ? first_byte(stops) : 0;
                     uint64_t index;
-                    if (n && p[n] == ':') {
+                    if (n && ((w >> 8 * n) & 0xFF) == ':') {
                         index = leading(w, n);
                         p += n;
-                    } else if (!long_index(p, end, index)) {
-                        return false;
+                    } else {
+                        const char* q = p;
+                        double y;
+                        // a value that ends in some other control character is no number after all
+                        if (!blank(p[-1])) return number(value, end, false, "value", y);
+                        if (!long_index(q, end, index)) return false;
+                        p = q;
                     }
                     ++p;  // the colon
                     if (index < next) return bad_index(index, next, next == base);
                     if (index - base > uint64_t(std::numeric_limits<I>::max()) - 1) {
                         forget(indices, values, begin);
-                        p = line;
                         return true;
                     }
                     next = index + 1;
-                    double x;
-                    if (!short_decimal(p, end, x) && !number(p, end, std::is_same_v<V, float>, "value", x)) return false;
+                    value = p;
+                    double x = 0;
+                    const unsigned length = short_decimal(p, end, x);
+                    if (length) {
+                        p += length;
+                        values.push(V(x));
+                    } else {
+                        const char* q = p;
+                        double y;
+                        if (!number(q, end, std::is_same_v<V, float>, "value", y)) return false;
+                        p = q;
+                        values.push(V(y));
+                    }
                     indices.push(I(index - base));
-                    values.push(V(x));
                 }
                 const int64_t last = int64_t(next) - int64_t(base) - 1;
                 if (format.features >= 0 && last >= format.features)
@@ -282,9 +312,9 @@ class LibsvmRows {
             }
             const void* const found = std::memchr(p, '\n', size_t(end - p));
             p = found ? static_cast<const char*>(found) : end;
-            if (p - line > format.max_line)
+            if (p - from > format.max_line)
                 return wrong("the line has more than max_line=" + std::to_string(format.max_line) + " bytes");
-            if (p < end) ++p;
+            from = p < end ? p + 1 : end;
             ++lines;
         }
         return true;

@@ -110,10 +110,10 @@ def load(
     Examples
     --------
     >>> import io, novikoff
-    >>> X, y = novikoff.load(io.BytesIO(b"+1 1:0.5 3:2 # a comment\\n-1 2:1e-3\\n"))
+    >>> X, y = novikoff.load(io.BytesIO(b"+1 1:0.5 3:2 # a comment\\n-1 2:25e-2\\n"))
     >>> X.toarray()
-    array([[0.5  , 0.   , 2.   ],
-           [0.   , 0.001, 0.   ]])
+    array([[0.5 , 0.  , 2.  ],
+           [0.  , 0.25, 0.  ]])
     >>> y
     array([ 1, -1])
     """
@@ -149,7 +149,12 @@ def load(
 
 
 def _check(
-    zero_based: object, n_features: object, dtype: npt.DTypeLike, n_jobs: object, max_line: object, block_size: object
+    zero_based: object,
+    n_features: object,
+    dtype: npt.DTypeLike,
+    n_jobs: object,
+    max_line: object,
+    block_size: object,
 ) -> bool:
     """Check everything but the file; return whether values are float32."""
     if not isinstance(zero_based, bool | np.bool_):
@@ -163,12 +168,12 @@ def _check(
             raise ValueError(f"{name} must be a whole number ≥ {low}, not {value!r}.")
     PARAMETERS["n_jobs"].check(n_jobs)
     try:
-        wanted = np.dtype(dtype)
+        wanted = "" if dtype is None else np.dtype(dtype).name
     except TypeError:
-        wanted = None
-    if wanted not in (np.dtype(np.float32), np.dtype(np.float64)):
+        wanted = ""
+    if wanted not in ("float32", "float64"):
         raise ValueError(f"dtype must be float32 or float64, not {dtype!r}.")
-    return wanted == np.float32
+    return wanted == "float32"
 
 
 def _name(path: Any) -> str:
@@ -180,7 +185,7 @@ def _name(path: Any) -> str:
 
 
 class _Raw(io.RawIOBase):
-    """Any object with a `read` of bytes as the lowest layer of Python's files; closing it leaves the object open."""
+    """Any object with a `read` of bytes as the lowest layer of Python's files; it is never closed."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -191,7 +196,9 @@ class _Raw(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         data = self._file.read(len(buffer))
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"path must be a file open in binary mode; its read() returned {type(data).__name__}")
+            raise TypeError(
+                f"path must be a file open in binary mode; its read() returned {type(data).__name__}"
+            )
         buffer[: len(data)] = data
         return len(data)
 
@@ -223,7 +230,9 @@ class _Source:
         if head.startswith(XZ):
             return lzma.LZMAFile(self._bottom), "xz"
         if head.startswith(ZSTD):
-            raise ValueError(f"{self.name}: Zstandard is not supported yet; unpack the file, or use gzip, bzip2 or xz.")
+            raise ValueError(
+                f"{self.name}: Zstandard is not supported yet; unpack the file, or use gzip, bzip2 or xz."
+            )
         return self._bottom, ""
 
     def __enter__(self) -> _Source:
@@ -239,7 +248,9 @@ class _Source:
         try:
             return cast(int, self._top.readinto(buffer))
         except EOFError:
-            raise ValueError(f"{self.name}: the {self._form} data ends too early: the file is cut short.") from None
+            raise ValueError(
+                f"{self.name}: the {self._form} data ends too early: the file is cut short."
+            ) from None
         except (OSError, zlib.error, lzma.LZMAError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # from the file below
