@@ -35,10 +35,11 @@ class Growing {
         items = static_cast<T*>(moved);
         room = n;
 #if defined(__linux__)
-        // New pages cost as much as the parse does, and huge ones a fraction of it.
-        const uintptr_t page = uintptr_t(1) << 21, from = uintptr_t(items + used), to = uintptr_t(items + room);
-        const uintptr_t first = (from + page - 1) / page * page, last = to / page * page;
-        if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+        // New pages cost half as much as the parse, huge ones little. All of the array is advised, written or
+        // not: a mapping advised in part becomes two, and those realloc would have to copy.
+        const uintptr_t page = 4096, first = uintptr_t(items) / page * page;
+        const uintptr_t last = (uintptr_t(items + room) + page - 1) / page * page;
+        if (last - first >= uintptr_t(1) << 22) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 #endif
     }
 
@@ -264,8 +265,7 @@ class LibsvmRows {
                 uint64_t next = base;  // the smallest index that may come
                 const char* value = p;  // the latest
                 for (;;) {
-                    while (blank(at(p, end))) ++p;
-                    if (ends_line(p, end)) break;
+                    if (at(p, end) == ' ') ++p;  // the common case: one blank, an index of up to 7 digits
                     const uint64_t w = word(p, end), stops = non_digits(w);
                     const unsigned n = stops ? first_byte(stops) : 0;
                     uint64_t index;
@@ -273,10 +273,12 @@ class LibsvmRows {
                         index = leading(w, n);
                         p += n;
                     } else {
-                        const char* q = p;
+                        while (blank(at(p, end))) ++p;
+                        if (ends_line(p, end)) break;
                         double y;
                         // a value that ends in some other control character is no number after all
                         if (!blank(p[-1])) return number(value, end, false, "value", y);
+                        const char* q = p;
                         if (!long_index(q, end, index)) return false;
                         p = q;
                     }
