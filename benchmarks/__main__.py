@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import dense, exactness, machine, online, sparse, startup
+from benchmarks import dense, exactness, files, machine, online, sparse, startup
 from benchmarks.table import Row, aligned
 
 BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "hashed": sparse.hashed,
     "online": online.predict_and_learn,
     "partial_fit": online.partial_fit,
+    "files": files.reading,
     "import": startup.imports,
     "memory": startup.memory,
     "exactness": exactness.instructions,

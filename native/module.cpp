@@ -129,6 +129,8 @@ void bind_voted(nb::module_& m);  // voted.cpp
 
 void bind_online(nb::module_&);  // online.cpp
 
+void bind_libsvm(nb::module_&);  // libsvm.cpp
+
 NB_MODULE(NOVIKOFF_MODULE, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
 
@@ -311,4 +313,6 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         nb::arg("array"), "Ask for huge pages under a large, still untouched array.");
 
     bind_online(m);
+
+    bind_libsvm(m);
 }

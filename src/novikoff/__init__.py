@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from novikoff.libsvm import load as load
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
     from novikoff.voted import VotedPerceptron as VotedPerceptron
@@ -19,9 +20,10 @@ _HOMES = {
     "OnlinePerceptron": "novikoff.online",
     "Perceptron": "novikoff.perceptron",
     "VotedPerceptron": "novikoff.voted",
+    "load": "novikoff.libsvm",
 }
 
-__all__ = ["OnlinePerceptron", "Perceptron", "VotedPerceptron", "__version__"]
+__all__ = ["OnlinePerceptron", "Perceptron", "VotedPerceptron", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
