@@ -22,3 +22,12 @@ def datasets(draw, n_classes=2, kinds=values, max_rows=10, max_features=6):
     y = np.array(draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n)), dtype=np.int32)
     y[:n_classes] = np.arange(n_classes)
     return X.reshape(n, d), y
+
+
+def separable(rng, n=200, d=5, margin=0.05):
+    """(X, y, u): rows that the unit vector u separates with that margin."""
+    u = rng.standard_normal(d)
+    u /= np.linalg.norm(u)
+    X = rng.standard_normal((n, d))
+    X = X[np.abs(X @ u) > margin]
+    return X, np.where(X @ u > 0, 1, -1), u
