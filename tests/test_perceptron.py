@@ -389,3 +389,20 @@ def test_worst_order_converges(multiclass):
     X = rng.standard_normal((60, 2)) + 12 * np.array([[0, 1], [1, -1], [-1, -1]])[y]
     model = Perceptron(order="worst", multiclass=multiclass).fit(X, y)
     assert model.converged_ and model.verdict_ == "separated" and model.score(X, y) == 1.0
+
+
+@quiet
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_large_enough_for_huge_pages(n_classes):
+    """Same model on many columns, most of them empty, as on the few that are used; pickled and continued."""
+    rng = np.random.default_rng(0)
+    X, y = sp.random_array((60, 50), density=0.2, rng=rng, format="csr"), rng.integers(0, n_classes, 60)
+    columns = np.sort(rng.choice(300_000, 50, replace=False))
+    wide = sp.csr_array((X.data, columns[X.indices], X.indptr), shape=(60, 300_000))
+    a = Perceptron(random_state=0, max_epochs=3, average=True).fit(X, y)
+    b = pickle.loads(pickle.dumps(Perceptron(random_state=0, max_epochs=3, average=True).fit(wide, y)))
+    np.testing.assert_array_equal(a.coef_, b.coef_[:, columns])
+    a.partial_fit(X, y)
+    b.partial_fit(wide, y)
+    np.testing.assert_array_equal(a.coef_, b.coef_[:, columns])
+    np.testing.assert_array_equal(a.predict(X), b.predict(wide))
