@@ -14,6 +14,12 @@ REASONS = {
 }
 
 
+def reasons(estimator):
+    """One-vs-rest happens to pass the check on class weights; nothing else is expected to pass."""
+    apart = getattr(estimator, "multiclass", "joint") == "ovr"
+    return {check: why for check, why in REASONS.items() if not (apart and "class_weight" in check)}
+
+
 @pytest.mark.filterwarnings("ignore:The training rows were not separated")
 @parametrize_with_checks(
     [
@@ -24,7 +30,7 @@ REASONS = {
         VotedPerceptron(predict_with="averaged", max_epochs=20),
         VotedPerceptron(predict_with="last", max_epochs=20),
     ],
-    expected_failed_checks=lambda estimator: REASONS,
+    expected_failed_checks=reasons,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
