@@ -35,6 +35,18 @@ NOVIKOFF_INLINE void class_scores(const Row& row, const Learner& m, double* out)
     }
 }
 
+// A row's float scores (one for two classes) and, from the same pass over its memory, its squared norm.
+template <bool Binary, class Row>
+NOVIKOFF_INLINE double scores_and_norm(const Row& row, const Learner& m, double* s) {
+    if (!Binary) {
+        class_scores(row, m, s);
+        return row.norm2();
+    }
+    const DotNorm both = row.dot_norm(m.weights);
+    s[0] = both.dot + m.bias[0];
+    return both.norm2;
+}
+
 NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
     double most = -INFINITY;
     for (int64_t c = 0; c < classes; ++c)
@@ -72,15 +84,7 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
         if (First) {
             Problem problem = row.valid(m.features) ? Problem::none : Problem::bad_index;
             if (problem == Problem::none) {
-                double norm2;
-                if (Binary) {
-                    DotNorm both = row.dot_norm(m.weights);
-                    s[0] = both.dot + m.bias[0];
-                    norm2 = both.norm2;
-                } else {
-                    norm2 = row.norm2();
-                    class_scores(row, m, s);
-                }
+                const double norm2 = scores_and_norm<Binary>(row, m, s);
                 if (!m.familiar(row, norm2, v.weight(i))) {
                     problem = m.observe(row, norm2, v.weight(i));
                     limit = at + doubts * m.error + at * 0x1p-50;
@@ -131,15 +135,7 @@ Scan scan(Learner& m, const Rows& rows, const Visits& v) {
 template <class Row>
 NOVIKOFF_INLINE Problem evaluate(Learner& m, const Row& row, double* s, double& slack) {
     if (!row.valid(m.features)) return Problem::bad_index;
-    double norm2;
-    if (m.binary()) {
-        DotNorm both = row.dot_norm(m.weights);
-        s[0] = both.dot + m.bias[0];
-        norm2 = both.norm2;
-    } else {
-        norm2 = row.norm2();
-        class_scores(row, m, s);
-    }
+    const double norm2 = m.binary() ? scores_and_norm<true>(row, m, s) : scores_and_norm<false>(row, m, s);
     slack = m.rounding_of(row, norm2);
     return m.familiar(row, norm2, 1.0) ? Problem::none : m.observe(row, norm2, 1.0);
 }

@@ -34,22 +34,12 @@ def _rows_contiguous(X: np.ndarray[Any, Any]) -> bool:
     )
 
 
-def as_readable(X: Any) -> Any:
-    """`X` itself where it can be read in place, otherwise one converted copy."""
-    if is_readable(X):
+def with_one_index_width(X: Any) -> Any:
+    """A CSR matrix whose two index arrays have one type, the wider of theirs; itself where they have."""
+    if X.indices.dtype == X.indptr.dtype:
         return X
-    if sp.issparse(X):
-        X = X.tocsr()
-        if X.dtype not in SPARSE_IN_PLACE:
-            X = X.astype(np.float64)
-        if X.indices.dtype != X.indptr.dtype:
-            wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
-            X = sp.csr_array(
-                (X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape, copy=False
-            )
-        return X
-    X = np.asarray(X)
-    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in IN_PLACE else np.float64)
+    wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
+    return sp.csr_array((X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape)
 
 
 def rows_of(X: Any) -> _core.Rows:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from novikoff.arrays import is_readable
+from novikoff.arrays import is_readable, with_one_index_width
 from novikoff.labels import Classes, number, read_labels
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import check_parameters
@@ -91,9 +91,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 estimator=self,
                 input_name="X",
             )
-            if sp.issparse(X) and X.indices.dtype != X.indptr.dtype:
-                wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
-                X = sp.csr_array((X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape)
+            if sp.issparse(X):
+                X = with_one_index_width(X)
         if not reset and X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.arrays import in_order, rows_of
+from novikoff.arrays import in_order, rows_of, with_one_index_width
 from novikoff.model import Floats, Ints, UnsortedIndices, raise_problem, threads
 
 Counts = npt.NDArray[np.int64]
@@ -144,10 +144,7 @@ class UpdateSequence:
 
 def _in_order(X: Any) -> Any:
     """CSR rows of our own with sorted indices, repeated ones added up, and one kind of index."""
-    X = in_order(X)
-    wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
-    X.indices, X.indptr = X.indices.astype(wide, copy=False), X.indptr.astype(wide, copy=False)
-    return X
+    return with_one_index_width(in_order(X))
 
 
 def _join(parts: tuple[Any, ...]) -> Any:
