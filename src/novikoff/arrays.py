@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from novikoff import _core
 
@@ -23,9 +22,14 @@ def is_readable(X: Any) -> bool:
     """Whether the core can read `X` where it lies."""
     if isinstance(X, np.ndarray):
         return X.ndim == 2 and X.dtype in IN_PLACE and _rows_contiguous(X)
-    if sp.issparse(X) and X.format == "csr":
+    if getattr(X, "format", "") == "csr":
         return X.dtype in SPARSE_IN_PLACE and X.indices.dtype == X.indptr.dtype
     return False
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether a matrix that the core can read is CSR."""
+    return not isinstance(X, np.ndarray)
 
 
 def _rows_contiguous(X: np.ndarray[Any, Any]) -> bool:
@@ -38,13 +42,15 @@ def with_one_index_width(X: Any) -> Any:
     """A CSR matrix whose two index arrays have one type, the wider of theirs; itself where they have."""
     if X.indices.dtype == X.indptr.dtype:
         return X
+    import scipy.sparse as sp  # here: whoever reads from files does without it
+
     wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
     return sp.csr_array((X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape)
 
 
 def rows_of(X: Any) -> _core.Rows:
-    """The native view of a matrix that `is_readable`."""
-    if sp.issparse(X):
+    """The native view of a matrix that `is_readable`, or of a `block.Csr`."""
+    if is_sparse(X):
         return _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
     return _core.Rows(X)
 
@@ -60,7 +66,7 @@ def in_order(X: Any) -> Any:
 
 def row_bytes(X: Any) -> int:
     """About how many bytes one row takes."""
-    if sp.issparse(X):
+    if is_sparse(X):
         return 1 + int((X.data.itemsize + X.indices.itemsize) * X.nnz) // max(int(X.shape[0]), 1)
     return 1 + int(X.itemsize) * int(X.shape[1])
 
@@ -76,7 +82,7 @@ def is_memory_mapped(X: Any) -> bool:
 
 def first_not_finite(X: Any, row: int) -> tuple[int, float]:
     """Column and value of the first NaN or infinity in a row known to have one."""
-    if sp.issparse(X):
+    if is_sparse(X):
         part = slice(X.indptr[row], X.indptr[row + 1])
         k = int(np.flatnonzero(~np.isfinite(X.data[part]))[0])
         return int(X.indices[part][k]), float(X.data[part][k])

@@ -20,10 +20,11 @@ from sklearn.utils.validation import (
     _get_feature_names,
     check_array,
     check_is_fitted,
+    column_or_1d,
 )
 
 from novikoff.arrays import is_readable, with_one_index_width
-from novikoff.labels import Classes, number, read_labels
+from novikoff.labels import Classes, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import check_parameters
 from novikoff.report import Report
@@ -361,6 +362,25 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def read_labels(y: Any) -> Any:
+    """`y` as a one-dimensional array of class labels."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None.")
+    if isinstance(y, list | tuple):
+        y = np.asarray(y)
+    if not (isinstance(y, np.ndarray) and y.ndim == 1):
+        y = np.asarray(column_or_1d(y, warn=True))
+    if y.dtype.kind == "f":
+        if np.isnan(y).any():
+            raise ValueError("Input y contains NaN: every row needs a label.")
+        if not np.isfinite(y).all() or (y != np.trunc(y)).any():
+            raise ValueError(
+                "Unknown label type: continuous. A classifier needs class labels, "
+                "but y holds fractions or infinity."
+            )
+    return y
 
 
 def _check_rectangular(X: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Class labels: reading them, numbering them, meeting new ones."""
+"""Class labels: numbering them, meeting new ones."""
 
 from __future__ import annotations
 
@@ -6,31 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import column_or_1d
 
 Ints = npt.NDArray[np.int32]
 Labels = npt.NDArray[Any]
 
 FEW = 32  # rows for which a dict is faster than NumPy
-
-
-def read_labels(y: Any) -> Any:
-    """`y` as a one-dimensional array of class labels."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None.")
-    if isinstance(y, list | tuple):
-        y = np.asarray(y)
-    if not (isinstance(y, np.ndarray) and y.ndim == 1):
-        y = np.asarray(column_or_1d(y, warn=True))
-    if y.dtype.kind == "f":
-        if np.isnan(y).any():
-            raise ValueError("Input y contains NaN: every row needs a label.")
-        if not np.isfinite(y).all() or (y != np.trunc(y)).any():
-            raise ValueError(
-                "Unknown label type: continuous. A classifier needs class labels, "
-                "but y holds fractions or infinity."
-            )
-    return y
 
 
 def number(y: Labels) -> tuple[Labels, Ints]:

@@ -1,0 +1,49 @@
+"""Where examples come from: files of any format behind one small interface."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from novikoff.block import Block
+from novikoff.features import Features
+
+
+@dataclass
+class Skipped:
+    """Lines that were passed over on request: how many, and the first few with what is wrong."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, message: str) -> None:
+        self.count += 1
+        if len(self.first) < 10:
+            self.first.append(message)
+
+
+class Source(ABC):
+    """Examples from one or more files, as blocks of rows.
+
+    `features` names the columns. It grows while training data are read for the first time; a source
+    opened for a model that exists has that model's features, and what they do not know has no column.
+    """
+
+    name: str  # for messages: a file's name, or "3 files"
+    format: str  # "libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"
+    features: Features
+    size: int | None  # bytes of the files as they lie on disk; None for standard input
+    can_reread: bool
+    skipped: Skipped
+
+    @abstractmethod
+    def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
+        """All rows from the first, in the files' order.
+
+        With `reuse` a block's arrays are valid only until the next block is asked for.
+        """
+
+    @abstractmethod
+    def digest(self) -> str:
+        """A BLAKE2 digest of the files' bytes as they lie on disk, in hexadecimal."""
