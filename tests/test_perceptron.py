@@ -353,7 +353,8 @@ def test_memory_mapped_arrays_are_shuffled_in_blocks(tmp_path, monkeypatch):
     model = Perceptron(max_epochs=2, random_state=0).fit(mapped, y)
     assert "shuffled in blocks of 31 rows" in str(model.report())
     assert Perceptron(max_epochs=2, random_state=0).fit(X, y).n_mistakes_ != model.n_mistakes_
-    orders = [o for o, _, _ in training.visits(1000, None, training.Plan(), 10**6, 31)]
+    examples = training.ArrayExamples(mapped, y.astype(np.int32), None, training.Plan())
+    orders = [visit.order for visit in examples.epoch(model._model)]
     assert sorted(np.concatenate(orders)) == list(range(1000))
     assert all(np.ptp(o) < 31 for o in orders)
 

@@ -329,10 +329,17 @@ def threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
 
 
-def raise_problem(problem: str, row: int, X: Any, largest: float = 0.0) -> None:
-    """Turn a loop's outcome into one clear error; nothing when there is none."""
+def raise_problem(
+    problem: str, row: int, X: Any, largest: float = 0.0, where: Callable[[int], str] | None = None
+) -> None:
+    """Turn a loop's outcome into one clear error; nothing when there is none. `where` names the row."""
     if not problem:
         return
+    if where is not None:
+        try:
+            raise_problem(problem, row, X, largest)
+        except (ValueError, OverflowError) as error:
+            raise type(error)(f"{where(row)}: {error}") from None
     if problem == "not finite":
         column, value = first_not_finite(X, row)
         shown = "NaN" if np.isnan(value) else "infinity"

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,7 @@ Order = npt.NDArray[np.int64]
 Record = dict[str, float]
 
 CALL_BYTES = 1 << 26  # memory one native call goes over: a small part of a second, then Python may interrupt
+COUNTED = ("mistakes", "updates")
 BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
 
 
@@ -63,88 +66,68 @@ class Run:
     shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
 
 
-# ---- order -------------------------------------------------------------------------------------------
-def visits(
-    n: int, kept: Order | None, plan: Plan, per_call: int, block: int
-) -> Iterator[tuple[Order | None, int, int]]:
-    """An epoch as (order, begin, end) for one native call after the other."""
+# ---- what is visited ---------------------------------------------------------------------------------
+class Visit(NamedTuple):
+    """Rows for one native call: those of `order` from `begin` to `end`, or of X itself without one."""
 
-    def calls(order: Order | None, count: int) -> Iterator[tuple[Order | None, int, int]]:
-        for begin in range(0, count, per_call):
-            yield order, begin, min(begin + per_call, count)
-
-    count = n if kept is None else len(kept)
-    if plan.order == "cyclic":
-        yield from calls(kept, count)
-    elif block and block < count:
-        for start in plan.rng.permutation(np.arange(0, count, block)):
-            inside = start + plan.rng.permutation(min(block, count - start))
-            yield from calls(inside if kept is None else kept[inside], len(inside))
-    else:
-        order = plan.rng.permutation(n) if kept is None else plan.rng.permutation(kept)
-        yield from calls(order, count)
+    X: Any
+    rows: _core.Rows
+    labels: Ints
+    weights: Floats | None
+    order: Order | None
+    begin: int
+    end: int
+    where: Callable[[int], str] | None = None  # what messages call a row; None: by its number
 
 
-# ---- fitting -----------------------------------------------------------------------------------------
-def fit(
-    X: Any,
-    labels: Ints,
-    n_classes: int,
-    settings: Settings,
-    plan: Plan,
-    *,
-    weights: Floats | None = None,
-    start: Model | None = None,
-    init: tuple[Floats, Floats] | None = None,
-) -> tuple[Model, Run]:
-    """Train on all rows until an epoch passes without an update, or the plan ends it.
-
-    `start` continues a copy of a model and of its counts; `init` starts from given weights.
-    """
-    if weights is not None and not weights.all():
-        kept: Order | None = np.flatnonzero(weights).astype(np.int64)
-    else:
-        kept = None
-    state = plan.rng.bit_generator.state
-    for attempt in range(2):
-        model = start.copy() if start is not None else Model(n_classes, X.shape[1], settings)
-        if init is not None:
-            model.from_zero = not (init[0].any() or init[1].any())
-            for k, learner in enumerate(model.learners):
-                part = slice(k, k + 1) if model.apart else slice(None)
-                learner.set_weights(init[0][part], init[1][part])
-        if start is not None and n_classes > model.n_classes:
-            model.grow(n_classes)
-        try:
-            return model, _Fitting(model, X, labels, weights, kept, plan).run()
-        except UnsortedIndices:
-            if attempt:
-                raise
-            X = in_order(X)
-            plan.rng.bit_generator.state = state
-    raise AssertionError("unreachable")
+def weighted(weights: Floats | None) -> Order | None:
+    """The rows that have a weight; None for all of them."""
+    return None if weights is None or weights.all() else np.flatnonzero(weights).astype(np.int64)
 
 
-class _Fitting:
-    """One fit under way."""
+class Examples(ABC):
+    """What a fit goes over, again and again: arrays, or the blocks of a source."""
+
+    heaviest: float  # the largest weight of a row
+    shuffled_in_blocks = 0  # rows a block, where only blocks and what is in them are shuffled
+    held_out: tuple[Any, Ints] | None = None  # rows that judge when to stop
+
+    @abstractmethod
+    def epoch(self, model: Model) -> Iterator[Visit]:
+        """Every row once, in the order of learning. The model may grow between two visits."""
+
+    @abstractmethod
+    def each(self) -> Iterator[Visit]:
+        """Every row once, as they lie."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Rows that an epoch visits, once one has been completed."""
+
+    @abstractmethod
+    def errors(self, model: Model) -> int | None:
+        """Rows that the averaged weights get wrong; None where counting them is not worth a pass."""
+
+
+class ArrayExamples(Examples):
+    """Rows of a matrix; those of weight 0 are left out."""
 
     def __init__(
-        self, model: Model, X: Any, labels: Ints, weights: Floats | None, kept: Order | None, plan: Plan
+        self, X: Any, labels: Ints, weights: Floats | None, plan: Plan, model: Model | None = None
     ) -> None:
-        self.model, self.plan = model, plan
-        self.X, self.labels, self.weights, self.kept = X, labels, weights, kept
-        self.held_out: tuple[Any, Ints] | None = None
+        self.X, self.labels, self.weights, self.plan = X, labels, weights, plan
+        self.kept = weighted(weights)
         if plan.early_stopping:
             self._hold_out()
         self.rows = rows_of(X)
-        self.count = X.shape[0] if self.kept is None else len(self.kept)
+        self.heaviest = 1.0 if weights is None else float(weights.max())
         size = row_bytes(X)
-        self.per_call = max(CALL_BYTES // (size * max(model.n_classes // 4, 1)), 1)
-        self.block = max(BLOCK_BYTES // size, 1) if is_memory_mapped(X) else 0
-        self.settled_at = [-1] * len(model.learners)  # updates made when an epoch passed without one
-        if plan.record_updates:
-            for learner in model.learners:
-                learner.native.record_updates()
+        n_classes = 1 if model is None else model.n_classes
+        self.per_call = max(CALL_BYTES // (size * max(n_classes // 4, 1)), 1)
+        block = max(BLOCK_BYTES // size, 1) if is_memory_mapped(X) else 0
+        if plan.order == "shuffle" and block < self.count:
+            self.shuffled_in_blocks = block
 
     def _hold_out(self) -> None:
         """Set aside a share of every class; the rest is learned from."""
@@ -163,39 +146,105 @@ class _Fitting:
         self.kept = np.setdiff1d(rows, held).astype(np.int64)
         self.held_out = self.X[held], self.labels[held]
 
+    @property
+    def count(self) -> int:
+        return self.X.shape[0] if self.kept is None else len(self.kept)
+
+    def _calls(self, order: Order | None, count: int) -> Iterator[Visit]:
+        for begin in range(0, count, self.per_call):
+            end = min(begin + self.per_call, count)
+            yield Visit(self.X, self.rows, self.labels, self.weights, order, begin, end)
+
+    def each(self) -> Iterator[Visit]:
+        return self._calls(self.kept, self.count)
+
+    def epoch(self, model: Model) -> Iterator[Visit]:
+        rng, kept, count, block = self.plan.rng, self.kept, self.count, self.shuffled_in_blocks
+        if self.plan.order == "cyclic":
+            yield from self.each()
+        elif block:
+            for start in rng.permutation(np.arange(0, count, block)):
+                inside = start + rng.permutation(min(block, count - start))
+                yield from self._calls(inside if kept is None else kept[inside], len(inside))
+        else:
+            order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
+            yield from self._calls(order, count)
+
+    def errors(self, model: Model) -> int:
+        wrong = model.scorer(averaged=True).predict(self.X, self.plan.n_jobs) != self.labels
+        return int(np.count_nonzero(wrong if self.kept is None else wrong[self.kept]))
+
+
+# ---- fitting -----------------------------------------------------------------------------------------
+def fit(
+    X: Any,
+    labels: Ints,
+    n_classes: int,
+    settings: Settings,
+    plan: Plan,
+    *,
+    weights: Floats | None = None,
+    start: Model | None = None,
+    init: tuple[Floats, Floats] | None = None,
+) -> tuple[Model, Run]:
+    """Train on all rows until an epoch passes without an update, or the plan ends it.
+
+    `start` continues a copy of a model and of its counts; `init` starts from given weights.
+    """
+    state = plan.rng.bit_generator.state
+    for attempt in range(2):
+        model = start.copy() if start is not None else Model(n_classes, X.shape[1], settings)
+        if init is not None:
+            model.from_zero = not (init[0].any() or init[1].any())
+            for k, learner in enumerate(model.learners):
+                part = slice(k, k + 1) if model.apart else slice(None)
+                learner.set_weights(init[0][part], init[1][part])
+        if start is not None and n_classes > model.n_classes:
+            model.grow(n_classes)
+        try:
+            return model, Fitting(model, ArrayExamples(X, labels, weights, plan, model), plan).run()
+        except UnsortedIndices:
+            if attempt:
+                raise
+            X = in_order(X)
+            plan.rng.bit_generator.state = state
+    raise AssertionError("unreachable")
+
+
+class Fitting:
+    """One fit under way: a model, what it learns from, and how far it has come."""
+
+    def __init__(self, model: Model, examples: Examples, plan: Plan) -> None:
+        self.model, self.examples, self.plan = model, examples, plan
+        self.history: list[Record] = []
+        self.before = model.total("mistakes"), model.total("updates")  # when the epoch began
+        self.settled_at: dict[int, int] = {}  # by learner: updates made when an epoch passed without one
+        if plan.record_updates:
+            for learner in model.learners:
+                learner.native.record_updates()
+
     def run(self) -> Run:
-        plan, model = self.plan, self.model
-        run = Run(n_rows=self.count, heaviest=1.0 if self.weights is None else float(self.weights.max()))
-        run.shuffled_in_blocks = self.block if plan.order == "shuffle" and 0 < self.block < self.count else 0
+        plan, model, examples = self.plan, self.model, self.examples
+        run = Run(history=self.history)
         best, best_model, since_best = -1.0, None, 0
         try:
             if plan.order == "worst":
-                _scan(model, self.X, self.rows, self.weights, self.kept, self.per_call)
-            for epoch in range(plan.max_epochs):
+                assert isinstance(examples, ArrayExamples)
+                _scan(model, examples.X, examples.rows, examples.weights, examples.kept, examples.per_call)
+            for epoch in range(len(self.history), plan.max_epochs):
                 started = time.perf_counter()
-                before = model.total("mistakes"), model.total("updates")
-                if plan.order == "worst":
-                    run.converged = self._worst_epoch()
-                else:
-                    run.converged = self._epoch(first=epoch == 0)
-                updates = model.total("updates") - before[1]
-                record: Record = {
-                    "epoch": epoch + 1,
-                    "mistakes": model.total("mistakes") - before[0],
-                    "updates": updates,
-                    "norm": model.norm() if updates or not epoch else run.history[-1]["norm"],
-                    "seconds": time.perf_counter() - started,
-                }
-                run.history.append(record)
-                if self.held_out is not None:
-                    record["validation_score"] = score = self._held_out_score()
+                run.converged = self._worst_epoch() if plan.order == "worst" else self._epoch(epoch)
+                record = self._record(epoch, time.perf_counter() - started)
+                self.history.append(record)
+                if examples.held_out is not None:
+                    record["validation_score"] = score = self._held_out_score(*examples.held_out)
                     since_best = 0 if score > best else since_best + 1
                     if score > best:
                         best, best_model = score, model.copy()
                 if plan.verbose:
                     print(_line(record), file=sys.stderr)
                 stop = plan.callback is not None and plan.callback(record) is True
-                stale = self.held_out is not None and since_best >= plan.n_epochs_no_change
+                stale = examples.held_out is not None and since_best >= plan.n_epochs_no_change
                 if run.converged or stop or stale:
                     break
             if best_model is not None and since_best:
@@ -203,55 +252,62 @@ class _Fitting:
             self._judge(run)
         except KeyboardInterrupt:
             run.interrupted = True
+        run.n_rows, run.heaviest = examples.count, examples.heaviest
+        run.shuffled_in_blocks = examples.shuffled_in_blocks
         return run
 
-    # -- one epoch
-    def _epoch(self, *, first: bool) -> bool:
-        """Visit every row once; whether nothing was updated."""
-        learners = self.model.learners
-        labels = [self.model.labels(self.labels, k) for k in range(len(learners))]
-        busy = [learner.native.updates != at for learner, at in zip(learners, self.settled_at, strict=True)]
-        started = [learner.native.updates for learner in learners]
-        jobs = min(threads(self.plan.n_jobs), len(learners))
-        pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
-        n = self.X.shape[0]
-        try:
-            for order, begin, end in visits(n, self.kept, self.plan, self.per_call, self.block):
+    def _record(self, epoch: int, seconds: float) -> Record:
+        mistakes, updates = (self.model.total(n) - b for n, b in zip(COUNTED, self.before, strict=True))
+        self.before = self.before[0] + mistakes, self.before[1] + updates
+        norm = self.model.norm() if updates or not self.history else self.history[-1]["norm"]
+        counts = {"epoch": epoch + 1, "mistakes": mistakes, "updates": updates}
+        return counts | {"norm": norm, "seconds": seconds}
 
-                def call(
-                    k: int, visit: tuple[Order | None, int, int] = (order, begin, end)
-                ) -> tuple[str, int]:
-                    order, begin, end = visit
-                    if not busy[k]:  # it made no update in its last epoch, so it can make none in this one
-                        learners[k].native.visits += end - begin
+    # -- one epoch
+    def _epoch(self, epoch: int) -> bool:
+        """Visit every row once; whether nothing was updated."""
+        model = self.model
+        jobs = min(threads(self.plan.n_jobs), len(model.learners))
+        updates: dict[int, int] = {}  # of each learner when the epoch began
+        with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+            for visit in self.examples.epoch(model):
+                learners = model.learners  # there may be more than at the visit before
+                for k, learner in enumerate(learners):
+                    updates.setdefault(k, learner.native.updates)
+
+                def call(k: int, visit: Visit = visit) -> tuple[str, int]:
+                    native = model.learners[k].native
+                    if self.settled_at.get(k) == native.updates:
+                        native.visits += (
+                            visit.end - visit.begin
+                        )  # its last epoch made no update: nor will this
                         return "", -1
-                    return _core.epoch(
-                        learners[k].native, self.rows, labels[k], self.weights, order, begin, end, first
-                    )
+                    _, rows, labels, weights, order, begin, end, _ = visit
+                    own = model.labels(labels, k)
+                    return _core.epoch(native, rows, own, weights, order, begin, end, not epoch)
 
                 outcomes = pool.map(call, range(len(learners))) if pool else map(call, range(len(learners)))
                 for learner, (problem, row) in zip(learners, list(outcomes), strict=True):
-                    raise_problem(problem, row, self.X, learner.native.largest_row)
-        finally:
-            if pool:
-                pool.shutdown()
-        for k, updates in enumerate(started):
-            if learners[k].native.updates == updates:
-                self.settled_at[k] = updates
-        return started == [learner.native.updates for learner in learners]
+                    raise_problem(problem, row, visit.X, learner.native.largest_row, visit.where)
+        made = [learner.native.updates for learner in model.learners]
+        self.settled_at = {k: n for k, n in enumerate(made) if updates.get(k) == n}
+        return len(self.settled_at) == len(made)
 
     def _worst_epoch(self) -> bool:
         """Up to `count` updates, each of the row that is most violated; whether none is any more."""
-        calm = 0
+        calm, examples = 0, self.examples
+        assert isinstance(examples, ArrayExamples)
         for k, learner in enumerate(self.model.learners):
-            labels = self.model.labels(self.labels, k)
-            for _ in range(self.count):
-                row = self._smallest(learner, labels, weights=None, stop=False)[1]
+            labels = self.model.labels(examples.labels, k)
+            for _ in range(examples.count):
+                row = self._smallest(learner, k, weighted=False, stop=False)[1]
                 before = learner.native.updates
                 order = np.array([row], dtype=np.int64)
                 visits_before = learner.native.visits
-                problem, at = _core.epoch(learner.native, self.rows, labels, self.weights, order, 0, 1, False)
-                raise_problem(problem, at, self.X, learner.native.largest_row)
+                problem, at = _core.epoch(
+                    learner.native, examples.rows, labels, examples.weights, order, 0, 1, False
+                )
+                raise_problem(problem, at, examples.X, learner.native.largest_row)
                 if learner.native.updates == before:
                     learner.native.visits = visits_before  # nothing violated, so nothing was visited
                     calm += 1
@@ -260,26 +316,39 @@ class _Fitting:
 
     # -- what came of it
     def _smallest(
-        self, learner: Learner, labels: Ints, *, weights: Floats | None, stop: bool, guarded: bool = False
+        self,
+        learner: Learner,
+        part: int,
+        *,
+        weighted: bool = True,
+        unit: bool = False,
+        guarded: bool = False,
+        stop: bool = True,
     ) -> tuple[float, int, bool]:
-        """The smallest weight·d of all rows, its row, and whether some row is wrong."""
+        """The smallest weight·d of all rows, its row, and whether some row is wrong.
+
+        `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
+        """
         native, best = learner.native.view(), (math.inf, True, -1)
         wrong = False
-        for begin in range(0, self.count, self.per_call):
-            end = min(begin + self.per_call, self.count)
+        for visit in self.examples.each():
+            labels = self.model.labels(visit.labels, part)
+            weights = visit.weights if weighted else None
+            if unit:
+                norms = _core.row_norms(visit.rows, learner.settings.bias_square)
+                with np.errstate(over="ignore"):
+                    weights = (1.0 if weights is None else weights) / np.where(norms > 0, norms, 1.0)
             problem, at, value, row, hurts, erred = _core.smallest(
-                native, self.rows, labels, weights, self.kept, begin, end, guarded, stop
+                native, visit.rows, labels, weights, visit.order, visit.begin, visit.end, guarded, stop
             )
-            raise_problem(problem, at, self.X)
+            raise_problem(problem, at, visit.X, where=visit.where)
             wrong |= erred
             best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
             if wrong and stop:
                 break
         return best[0], best[2], wrong
 
-    def _held_out_score(self) -> float:
-        assert self.held_out is not None
-        X, labels = self.held_out
+    def _held_out_score(self, X: Any, labels: Ints) -> float:
         predicted = self.model.scorer(averaged=self.model.settings.average).predict(X, self.plan.n_jobs)
         return float(np.mean(predicted == labels))
 
@@ -298,11 +367,10 @@ class _Fitting:
         witnesses, margins, unit = [], [], []
         consistent = True
         for k, learner in enumerate(self.model.learners):
-            labels = self.model.labels(self.labels, k)
-            value, _, wrong = self._smallest(learner, labels, weights=self.weights, stop=True)
+            value, _, wrong = self._smallest(learner, k)
             if not wrong and value == 0 and learner.settings.bias_square:
-                learner = self._lifted(learner, labels)
-                value, _, wrong = self._smallest(learner, labels, weights=self.weights, stop=True)
+                learner = self._lifted(learner, k)
+                value, _, wrong = self._smallest(learner, k)
             norm = learner.norm()
             margins.append(value / norm if norm else 0.0)
             witnesses.append((learner.coef(), learner.intercept()))
@@ -310,10 +378,7 @@ class _Fitting:
             if wrong or value <= 0:
                 break
             if learner.settings.rule == "normalized":
-                norms = _core.row_norms(self.rows, learner.settings.bias_square)
-                with np.errstate(over="ignore"):
-                    scale = (1.0 if self.weights is None else self.weights) / np.where(norms > 0, norms, 1.0)
-                unit.append(self._smallest(learner, labels, weights=scale, stop=True)[0] / norm)
+                unit.append(self._smallest(learner, k, unit=True)[0] / norm)
         run.margin, run.unit_margin = min(margins), min(unit, default=math.nan)
         if run.margin > 0 and len(margins) == len(self.model.learners):
             run.verdict = "separated"
@@ -323,17 +388,13 @@ class _Fitting:
             one = len(witnesses) == 1
             run.witness = witnesses[0] if one else (np.concatenate(coefs), np.concatenate(intercepts))
         if self.model.settings.average:
-            predicted = self.model.scorer(averaged=True).predict(self.X, self.plan.n_jobs)
-            wrong_rows = predicted != self.labels
-            run.training_errors = int(
-                np.count_nonzero(wrong_rows if self.kept is None else wrong_rows[self.kept])
-            )
+            run.training_errors = self.examples.errors(self.model)
         elif run.consistent and not self.model.apart:
             run.training_errors = 0
 
-    def _lifted(self, learner: Learner, labels: Ints) -> Learner:
+    def _lifted(self, learner: Learner, part: int) -> Learner:
         """A copy that raises every tied score through the bias, by half of what the others can spare."""
-        spare = self._smallest(learner, labels, weights=None, stop=False, guarded=True)[0]
+        spare = self._smallest(learner, part, weighted=False, guarded=True, stop=False)[0]
         lifted = learner.copy()
         k = learner.n_classes
         lift = np.array([1.0]) if k == 2 else np.arange(k, 0, -1) / (k - 1)
@@ -387,7 +448,7 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
     Every row is checked before the first is learned from; should an update overflow, the model is
     put back as it was.
     """
-    kept = None if weights is None or weights.all() else np.flatnonzero(weights).astype(np.int64)
+    kept = weighted(weights)
     rows = rows_of(X)
     n = rows.n if kept is None else len(kept)
     per_call = max(CALL_BYTES // row_bytes(X), 1)
