@@ -44,7 +44,7 @@ class Rows {
     template <class T, class I>
     bool try_sparse(const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& data,
                     const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& indices,
-                    const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& indptr, int64_t d) {
+                    const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& indptr, int64_t d, bool distinct) {
         if (data.dtype() != nb::dtype<T>() || indices.dtype() != nb::dtype<I>() || indptr.dtype() != nb::dtype<I>())
             return false;
         const I* p = static_cast<const I*>(indptr.data());
@@ -53,7 +53,7 @@ class Rows {
         bool sound = n >= 0 && p[0] >= 0 && int64_t(p[n]) <= stored;
         for (int64_t i = 0; sound && i < n; ++i) sound = p[i] <= p[i + 1];
         if (!sound) throw std::invalid_argument("CSR matrix: indptr does not increase from 0 to the stored values");
-        view = SparseRows<T, I>{static_cast<const T*>(data.data()), static_cast<const I*>(indices.data()), p, n, d};
+        view = SparseRows<T, I>{static_cast<const T*>(data.data()), static_cast<const I*>(indices.data()), p, n, d, distinct};
         return true;
     }
 
@@ -65,11 +65,11 @@ class Rows {
         owners.push_back(nb::cast(x));
     }
     Rows(nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> data, nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> indices,
-         nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> indptr, int64_t features) {
-        if (!(try_sparse<float, int32_t>(data, indices, indptr, features) ||
-              try_sparse<float, int64_t>(data, indices, indptr, features) ||
-              try_sparse<double, int32_t>(data, indices, indptr, features) ||
-              try_sparse<double, int64_t>(data, indices, indptr, features)))
+         nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>> indptr, int64_t features, bool distinct) {
+        if (!(try_sparse<float, int32_t>(data, indices, indptr, features, distinct) ||
+              try_sparse<float, int64_t>(data, indices, indptr, features, distinct) ||
+              try_sparse<double, int32_t>(data, indices, indptr, features, distinct) ||
+              try_sparse<double, int64_t>(data, indices, indptr, features, distinct)))
             throw std::invalid_argument("CSR values are float32 or float64, both index arrays int32 or int64");
         for (auto* a : {&data, &indices, &indptr}) owners.push_back(nb::cast(*a));
     }

@@ -195,6 +195,22 @@ Outcome scores(Learner& m, const Rows& rows, int64_t begin, int64_t end, double*
     return {};
 }
 
+// Adds x to a column's figures: Σx and Σx², each as two doubles whose sum carries twice the digits (Knuth's
+// TwoSum, TwoProduct by FMA), and max |x|. A zero changes nothing, so dense and sparse rows give the same bits,
+// and so does any cutting into blocks.
+inline void add_to_column(double* figures, double x) {
+    auto add = [](double& high, double& low, double y) {
+        const double sum = high + y, part = sum - high;
+        low += (high - (sum - part)) + (y - part);
+        high = sum;
+    };
+    const double square = x * x;
+    add(figures[0], figures[1], x);
+    add(figures[2], figures[3], square);
+    figures[3] += std::fma(x, x, -square);
+    figures[4] = std::max(figures[4], std::fabs(x));
+}
+
 // The smallest weight * d over a range of visits, correctly rounded, and the lowest row that has it
 // (at 0 a row whose tie is a mistake comes before one whose tie is none).
 // `guarded` looks only at pairs where a tie would be a mistake (negatives; rivals below the label).

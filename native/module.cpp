@@ -150,8 +150,8 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     nb::class_<Rows>(m, "Rows", "A matrix read in place: dense float32, float64 or uint8, or CSR.")
         .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>>(), nb::arg("x"))
         .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>, nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>,
-                      nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>, int64_t>(),
-             nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("n_features"))
+                      nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>, int64_t, bool>(),
+             nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("n_features"), nb::arg("distinct") = false)
         .def_prop_ro("n", &Rows::n)
         .def_prop_ro("d", &Rows::d);
 
@@ -240,6 +240,22 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             return nb::ndarray<nb::numpy, double, nb::ndim<1>>(out, {size_t(n)}, owner);
         },
         nb::arg("rows"), nb::arg("bias_square"), "The norm of every row with its bias coordinate.");
+
+    m.def(
+        "add_columns",
+        [](const Rows& rows, Array<double, nb::shape<-1, 5>, nb::c_contig> sums) {
+            if (rows.d() > int64_t(sums.shape(0))) throw std::invalid_argument("the sums have too few columns");
+            double* out = sums.data();
+            nb::gil_scoped_release released;
+            return rows.visit([&](auto& r) -> int64_t {
+                for (int64_t i = 0; i < r.n; ++i)
+                    if (!r[i].valid(r.d)) return i;
+                    else r[i].for_each([&](int64_t j, double x) { add_to_column(out + 5 * j, x); });
+                return -1;
+            });
+        },
+        nb::arg("rows"), nb::arg("sums"),
+        "Add to every column its sum and sum of squares, two doubles each, and its largest size; the first bad row or -1.");
 
     m.def(
         "smallest",

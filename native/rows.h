@@ -7,7 +7,7 @@
 //   add(...)          w[j] = fl(w[j] + fl(step x[j])): element by element, so that no lane width,
 //                     thread or storage order can change a bit of the weights
 //   for_each(f)       f(j, x[j]) for every stored value
-//   valid(d)          false when indices are out of range or not strictly increasing
+//   valid(d)          false when indices are out of range, or not strictly increasing nor known to be distinct
 #pragma once
 
 #include <algorithm>
@@ -170,11 +170,17 @@ struct SparseRow {
     int64_t n;
     const I* ahead = nullptr;  // indices whose weights are needed soon: fetched while this row is summed
     int64_t n_ahead = 0;
+    bool distinct = false;  // known to be so, in whatever order; otherwise they must increase
 
     int64_t stored() const { return n; }
 
     NOVIKOFF_INLINE bool valid(int64_t d) const {
         if (n == 0) return true;
+        if (distinct) {
+            I lowest = index[0], highest = index[0];
+            for (int64_t k = 1; k < n; ++k) lowest = std::min(lowest, index[k]), highest = std::max(highest, index[k]);
+            return lowest >= 0 && highest < d;
+        }
         I falls = 0;  // of the indices' own width, so that the comparisons fill whole vectors
         for (int64_t k = 1; k < n; ++k) falls |= I(index[k - 1] >= index[k]);
         return !falls && index[0] >= 0 && index[n - 1] < d;
@@ -272,9 +278,10 @@ struct SparseRows {
     const I* indices;
     const I* indptr;
     int64_t n, d;
+    bool distinct = false;  // the indices of a row are, though they may be in no order
 
     NOVIKOFF_INLINE Row operator[](int64_t i) const {
-        return {data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i]), nullptr, 0};
+        return {data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i]), nullptr, 0, distinct};
     }
     // Some 150 stored values ahead hide the latency of a random read of a weight (measured; flat around it).
     static constexpr int64_t kStoredAhead = 150;

@@ -19,7 +19,12 @@ class Rows:
     def __init__(self, x: npt.NDArray[Any]) -> None: ...
     @overload
     def __init__(
-        self, data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], n_features: int
+        self,
+        data: npt.NDArray[Any],
+        indices: npt.NDArray[Any],
+        indptr: npt.NDArray[Any],
+        n_features: int,
+        distinct: bool = False,
     ) -> None: ...
     @property
     def n(self) -> int: ...
@@ -129,6 +134,7 @@ def scan(
     learner: Learner, rows: Rows, weights: Floats | None, order: Order | None, begin: int, end: int
 ) -> tuple[str, int, bool]: ...
 def row_norms(rows: Rows, bias_square: float) -> Floats: ...
+def add_columns(rows: Rows, sums: Floats) -> int: ...
 def smallest(
     learner: Learner,
     rows: Rows,

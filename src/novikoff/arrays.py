@@ -51,7 +51,8 @@ def with_one_index_width(X: Any) -> Any:
 def rows_of(X: Any) -> _core.Rows:
     """The native view of a matrix that `is_readable`, or of a `block.Csr`."""
     if is_sparse(X):
-        return _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
+        distinct = not getattr(X, "is_sorted", True)  # of a `block.Csr`
+        return _core.Rows(X.data, X.indices, X.indptr, X.shape[1], distinct)
     return _core.Rows(X)
 
 

@@ -16,6 +16,7 @@ class Features(ABC):
     """Columns and their names. What a model file keeps of it is `state`."""
 
     kind: str
+    n_numbers = 0  # how many of the first columns are number columns of a table
 
     @property
     @abstractmethod

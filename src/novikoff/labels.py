@@ -1,7 +1,9 @@
-"""Class labels: numbering them, meeting new ones."""
+"""Class labels: numbering them, meeting new ones, renaming them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -76,6 +78,134 @@ class Classes:
                 f"`classes={list(classes)}` is not the same as on last call to partial_fit, "
                 f"was: {self.labels.tolist()}."
             )
+
+
+def whole(labels: npt.NDArray[np.float64]) -> Labels:
+    """Numbers as int64 when nothing is lost by it."""
+    if np.all(np.abs(labels) <= 2.0**53) and np.all(labels == np.trunc(labels)):
+        return labels.astype(np.int64)
+    return labels
+
+
+def as_text(label: Any) -> str:
+    """A label as it is written: 1 for 1.0."""
+    return str(label) if isinstance(label, str) or label != int(label) else str(int(label))
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """Labels under other names: some replaced, or one class against all others."""
+
+    replace: dict[str, str] = field(default_factory=dict)
+    positive: str | None = None
+
+    REST = "other"
+
+    def __call__(self, labels: Labels) -> Labels:
+        """The new labels: numbers where all of them still are.
+
+        >>> Renaming({"ham.": "ham"})(np.array(["ham.", "spam"])).tolist()
+        ['ham', 'spam']
+        >>> Renaming(positive="2")(np.array([1.0, 2.0, 3.0])).tolist()
+        ['other', '2', 'other']
+        """
+        if not self.replace and self.positive is None:
+            return labels
+        found, places = np.unique(labels, return_inverse=True)
+        new = [self._new(as_text(label)) for label in found.tolist()]
+        if self.positive is None and labels.dtype.kind == "f":
+            try:
+                return np.array([float(label) for label in new])[places]
+            except ValueError:
+                pass
+        return np.array(new, dtype=np.str_)[places]
+
+    def _new(self, label: str) -> str:
+        label = self.replace.get(label, label)
+        return label if self.positive in (None, label) else self.REST
+
+
+class UnseenClass(Exception):
+    """A label that is none of the classes found before."""
+
+
+class StreamClasses:
+    """The classes of a stream: declared, found before, or added in the order of their appearance.
+
+    Declared and found classes keep their number; another label is an error where they were declared, and
+    `UnseenClass` where they were found.
+    """
+
+    def __init__(self, declared: list[Any] | None = None, *, grow: bool = False, rename: Renaming | None = None) -> None:
+        self.rename = rename or Renaming()
+        self.declared, self.grows = declared, grow
+        self.classes: Classes | None = None
+
+    def __len__(self) -> int:
+        return 0 if self.classes is None else len(self.classes.labels)
+
+    @property
+    def labels(self) -> Labels:
+        """The classes, as int64 when they are whole numbers."""
+        assert self.classes is not None
+        labels = self.classes.labels
+        return whole(labels) if labels.dtype.kind == "f" else labels
+
+    def find(self, labels: Labels, where: Callable[[int], str]) -> Ints:
+        """The class of each row. Where classes grow, new ones come last, in order of appearance."""
+        labels = self.rename(labels)
+        if self.classes is None:
+            self.classes = self._first(labels)
+        known = self.classes
+        self._check_kind(labels, where)
+        places = known.find(labels)
+        if len(places) and places.min() < 0:
+            if self.declared is not None:
+                row = int(np.argmax(places < 0))
+                listed = ", ".join(as_text(c) for c in known.labels[:20].tolist())
+                raise ValueError(
+                    f"{where(row)}: the label {as_text(labels[row].item())!r} is none of the classes {listed}."
+                )
+            if not self.grows:
+                raise UnseenClass
+            new, first = np.unique(labels[places < 0], return_index=True)
+            self.classes = Classes(np.concatenate([known.labels, new[np.argsort(first)]]))
+            places = self.classes.find(labels)
+        return places
+
+    def _check_kind(self, labels: Labels, where: Callable[[int], str]) -> None:
+        assert self.classes is not None
+        kinds = {"f": "a number", "U": "text"}
+        known = self.classes.labels
+        if labels.dtype.kind != known.dtype.kind:
+            raise ValueError(
+                f"{where(0)}: the label {as_text(labels[0].item())!r} is {kinds[labels.dtype.kind]}, but the "
+                f"classes are {kinds[known.dtype.kind]}, such as {as_text(known[0].item())!r}."
+            )
+
+    def _first(self, labels: Labels) -> Classes:
+        if self.declared is None:
+            found, first = np.unique(labels, return_index=True)
+            return Classes(found[np.argsort(first)] if self.grows else found)
+        if labels.dtype.kind == "f":
+            try:
+                declared = np.array([float(label) for label in self.declared])
+            except ValueError:
+                names = ", ".join(map(str, self.declared))
+                raise ValueError(f"the declared classes are {names}, but the labels are numbers.") from None
+        else:
+            declared = np.array([as_text(label) for label in self.declared], dtype=np.str_)
+        if len(np.unique(declared)) < max(len(declared), 2):
+            raise ValueError("at least two different classes must be declared, each once.")
+        return Classes(declared)
+
+    def add(self, labels: Labels, where: Callable[[int], str]) -> None:
+        """Take note of these labels, before any is learned."""
+        found = np.unique(self.rename(labels))
+        if self.classes is not None:
+            self._check_kind(found, where)
+            found = np.unique(np.concatenate([self.classes.labels, found]))
+        self.classes = Classes(found)
 
 
 def _mixed(labels: Labels) -> TypeError:

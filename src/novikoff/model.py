@@ -164,6 +164,20 @@ class Learner:
         for name, value in counts.items():
             setattr(self.native, name, value)
 
+    def resize(self, n_features: int) -> None:
+        """Have so many columns: new ones are zero, those cut off must be."""
+        counts = self.counts()
+        for name in ("weights", "weight_sums"):
+            old = getattr(self, name)
+            if old is not None:
+                new = _zeros(n_features, self.n_classes)
+                kept = min(len(old), n_features)
+                new[:kept] = old[:kept]
+                setattr(self, name, new)
+        self._connect()
+        for name, value in counts.items():
+            setattr(self.native, name, value)
+
     def averaged(self) -> tuple[Floats, Floats]:
         """The mean of the weights after each visit: (T·w − sums)/T."""
         t = float(self.native.visits)
@@ -270,6 +284,18 @@ class Model:
         else:
             self.learners[0].grow(n_classes)
         self.n_classes = n_classes
+
+    def widen(self, n_features: int) -> None:
+        """Make room for so many columns, and for more: columns are added often when a stream is read."""
+        if n_features > self.n_features:
+            self.resize(max(n_features, 2 * self.n_features, 1024))
+
+    def resize(self, n_features: int) -> None:
+        """Have exactly so many columns."""
+        if n_features != self.n_features:
+            for learner in self.learners:
+                learner.resize(n_features)
+            self.n_features = n_features
 
     def _part(self, n_classes: int) -> None:
         """From one shared vector to one-vs-rest: −w, +w and zeros."""

@@ -91,6 +91,7 @@ class Examples(ABC):
     heaviest: float  # the largest weight of a row
     shuffled_in_blocks = 0  # rows a block, where only blocks and what is in them are shuffled
     held_out: tuple[Any, Ints] | None = None  # rows that judge when to stop
+    can_repeat = True  # whether there can be a second pass
 
     @abstractmethod
     def epoch(self, model: Model) -> Iterator[Visit]:
@@ -218,7 +219,8 @@ class Fitting:
         self.model, self.examples, self.plan = model, examples, plan
         self.history: list[Record] = []
         self.before = model.total("mistakes"), model.total("updates")  # when the epoch began
-        self.settled_at: dict[int, int] = {}  # by learner: updates made when an epoch passed without one
+        self.began: dict[int, int] = {}  # by learner: updates made when the epoch began
+        self.settled_at: dict[int, int] = {}  # and when an epoch passed without one
         if plan.record_updates:
             for learner in model.learners:
                 learner.native.record_updates()
@@ -249,7 +251,8 @@ class Fitting:
                     break
             if best_model is not None and since_best:
                 self._restore(best_model)
-            self._judge(run)
+            if examples.can_repeat:
+                self._judge(run)
         except KeyboardInterrupt:
             run.interrupted = True
         run.n_rows, run.heaviest = examples.count, examples.heaviest
@@ -268,12 +271,11 @@ class Fitting:
         """Visit every row once; whether nothing was updated."""
         model = self.model
         jobs = min(threads(self.plan.n_jobs), len(model.learners))
-        updates: dict[int, int] = {}  # of each learner when the epoch began
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
             for visit in self.examples.epoch(model):
                 learners = model.learners  # there may be more than at the visit before
                 for k, learner in enumerate(learners):
-                    updates.setdefault(k, learner.native.updates)
+                    self.began.setdefault(k, learner.native.updates)
 
                 def call(k: int, visit: Visit = visit) -> tuple[str, int]:
                     native = model.learners[k].native
@@ -290,7 +292,8 @@ class Fitting:
                 for learner, (problem, row) in zip(learners, list(outcomes), strict=True):
                     raise_problem(problem, row, visit.X, learner.native.largest_row, visit.where)
         made = [learner.native.updates for learner in model.learners]
-        self.settled_at = {k: n for k, n in enumerate(made) if updates.get(k) == n}
+        self.settled_at = {k: n for k, n in enumerate(made) if self.began.get(k) == n}
+        self.began = {}
         return len(self.settled_at) == len(made)
 
     def _worst_epoch(self) -> bool:

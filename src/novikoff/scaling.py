@@ -1,0 +1,129 @@
+"""Scaling of columns or rows: measured on the training data, kept with the model.
+
+- ``standard``: number columns of a table are centred and divided by their standard deviation; every other
+  column (categories, words, LIBSVM text and the like) is divided by it and not centred, because centring
+  would turn every absent feature into a stored one.
+- ``maxabs``: every column is divided by its largest absolute value.
+- ``unit``: every row is divided by its norm. Nothing is measured.
+
+A column that is constant, or never used, is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from novikoff import _core
+from novikoff.arrays import rows_of
+from novikoff.block import Block, Csr, Floats, Matrix
+from novikoff.features import State
+
+KINDS = ("standard", "maxabs", "unit")
+
+
+def _spread(figures: Floats, n: int) -> float:
+    """Σx² − (Σx)²/n of a column; what is left of rounding counts as none."""
+    high, low, square, square_low = map(Fraction, figures[:4].tolist())
+    squares = square + square_low
+    spread = squares - (high + low) ** 2 / n
+    return float(spread) if spread > squares * Fraction(1, 10**24) else 0.0
+
+
+class Scaling:
+    """x ← (x − centre)/scale by column, or x ← x/‖x‖ by row."""
+
+    def __init__(self, kind: str, centre: Floats | None = None, scale: Floats | None = None) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"scale={kind!r} is not possible: expected one of {', '.join(KINDS)}.")
+        self.kind = kind
+        self.centre = np.zeros(0) if centre is None else centre  # of the leading columns
+        self.scale = np.zeros(0) if scale is None else scale  # of all columns
+
+    @classmethod
+    def measure(cls, kind: str, blocks: Iterable[Block], n_numbers: int = 0) -> Scaling:
+        """Measure all rows of `blocks`, of which the leading `n_numbers` columns are number columns.
+
+        >>> import numpy as np
+        >>> from novikoff.block import Block
+        >>> rows = np.array([[1.0, 0.0], [3.0, 4.0]])
+        >>> scaling = Scaling.measure("maxabs", [Block(rows, None, None, 0, str)])
+        >>> scaling.apply(rows)
+        array([[0.33333333, 0.        ],
+               [1.        , 1.        ]])
+        """
+        if kind == "unit":
+            return cls(kind)
+        sums, n = np.zeros((0, 5)), 0
+        for block in blocks:
+            columns = block.X.shape[1]
+            if columns > len(sums):
+                grown = np.zeros((max(columns, 2 * len(sums)), 5))
+                grown[: len(sums)] = sums
+                sums = grown
+            bad = _core.add_columns(rows_of(block.X), sums)
+            if bad >= 0:
+                raise ValueError(f"{block.where(bad)}: indices out of range or not in order.")
+            n += block.n_rows
+        largest = sums[:, 4]
+        if not np.isfinite(sums).all():
+            column = int(np.flatnonzero(~np.isfinite(sums).all(axis=1))[0])
+            raise ValueError(f"column {column}: values too large to scale; scale='unit' needs no sums.")
+        if kind == "maxabs":
+            return cls(kind, None, np.where(largest > 0, largest, 1.0))
+        total, squares = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]
+        mean = total / max(n, 1)
+        spread = squares - total * mean  # n times the variance
+        for j in np.flatnonzero(spread < 1e-6 * squares):  # too much cancels: with all digits of the sums
+            spread[j] = _spread(sums[j], n)
+        scale = np.sqrt(np.maximum(spread, 0.0) / max(n, 1))
+        return cls(kind, mean[:n_numbers].copy(), np.where(scale > 0, scale, 1.0))
+
+    def apply(self, X: Matrix) -> Matrix:
+        """The scaled rows, as float64."""
+        if self.kind == "unit":
+            norms = _core.row_norms(rows_of(X), 0.0)
+            norms[norms == 0] = 1.0
+            if isinstance(X, Csr):
+                return X._replace(data=X.data / np.repeat(norms, np.diff(X.indptr)))
+            return X / norms[:, None]
+        if isinstance(X, Csr):
+            return self._apply_sparse(X)
+        out = X.astype(np.float64)
+        out[:, : len(self.centre)] -= self.centre[: X.shape[1]]
+        out /= self.scale[: X.shape[1]]
+        return out
+
+    def _apply_sparse(self, X: Csr) -> Csr:
+        m = len(self.centre)
+        if not m:
+            return X._replace(data=X.data / self.scale[X.indices])
+        # the centred columns are stored for every row, before the others
+        n = X.shape[0]
+        row = np.repeat(np.arange(n), np.diff(X.indptr))
+        leads = X.indices < m
+        numbers = np.zeros((n, m))
+        numbers[row[leads], X.indices[leads]] = X.data[leads]
+        numbers -= self.centre
+        numbers /= self.scale[:m]
+        others, row = ~leads, row[~leads]
+        ends = np.concatenate([[0], np.cumsum(m + np.bincount(row, minlength=n))])
+        data, indices = np.empty(ends[-1]), np.empty(ends[-1], dtype=X.indices.dtype)
+        at = ends[:-1, None] + np.arange(m)
+        data[at], indices[at] = numbers, np.arange(m)
+        before = ends[:-1] - m * np.arange(n)  # values of other columns in the rows before
+        at = ends[row] + m + np.arange(len(row)) - before[row]
+        data[at], indices[at] = X.data[others] / self.scale[X.indices[others]], X.indices[others]
+        return Csr(data, indices, ends.astype(X.indptr.dtype), X.shape, X.is_sorted)
+
+    def state(self) -> State:
+        """What a model file keeps."""
+        return {"kind": self.kind}, {"centre": self.centre, "scale": self.scale}
+
+    @classmethod
+    def from_state(cls, facts: dict[str, Any], arrays: dict[str, Any]) -> Scaling:
+        """The scaling that `state` was taken from."""
+        return cls(facts["kind"], arrays["centre"], arrays["scale"])

@@ -1,0 +1,261 @@
+"""Learning from a source: block by block, in the source's own order, with a few blocks in memory.
+
+Every pass reads the source again. The result is that of `order="cyclic"` on the same rows in memory, bit for
+bit, however the source is cut into blocks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from novikoff import _core
+from novikoff.arrays import rows_of
+from novikoff.block import Block, Floats, Labels
+from novikoff.checkpoint import Checkpoint
+from novikoff.labels import Ints, StreamClasses, UnseenClass, as_text
+from novikoff.model import Model, Settings, raise_problem
+from novikoff.scaling import Scaling
+from novikoff.source import Source
+from novikoff.training import Examples, Fitting, Plan, Run, Visit, weighted
+
+
+@dataclass
+class Progress:
+    """How far a pass over a source has come."""
+
+    doing: str  # "epoch 2", "scaling", "classes", "verdict"
+    rows: int
+    consumed: int  # bytes of the files, of `size`
+    size: int | None
+    mistakes: int  # in this epoch
+    seconds: float
+
+
+Watch = Callable[[Progress], None]
+
+
+class SourceExamples(Examples):
+    """The rows of a source as a fit goes over them."""
+
+    def __init__(
+        self,
+        source: Source,
+        classes: StreamClasses,
+        *,
+        scaling: Scaling | None = None,
+        class_weight: dict[str, float] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.source, self.classes, self.scaling = source, classes, scaling
+        self.class_weight, self.watch = class_weight, watch
+        self.can_repeat = source.can_reread
+        self.epochs = 0  # begun
+        self.heaviest = 0.0
+        self.skip = 0  # rows of the next epoch that were learned from before
+        self.after_block: Callable[[int], None] = lambda rows: None  # called with the rows of the epoch so far
+        self.surveyed = False  # whether all labels have been seen before learning
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def errors(self, model: Model) -> None:
+        return None
+
+    def _weights(self, block: Block, labels: Ints) -> Floats | None:
+        """What multiplies each row's step: its own weight times its class's."""
+        if self.class_weight is None:
+            return block.weights
+        by_class = np.array([self.class_weight.get(as_text(c), 1.0) for c in self.classes.labels.tolist()])
+        weights: Floats = by_class[labels]
+        return weights if block.weights is None else weights * block.weights
+
+    def _visit(self, block: Block, labels: Ints, begin: int = 0, end: int | None = None) -> Visit:
+        X = block.X if self.scaling is None else self.scaling.apply(block.X)
+        weights = self._weights(block, labels)
+        order = weighted(weights)
+        end = block.n_rows if end is None else end
+        if order is not None:  # `begin` and `end` count places in the order
+            begin, end = (int(k) for k in np.searchsorted(order, [begin, end]))
+        return Visit(X, rows_of(X), labels, weights, order, begin, end, block.where)
+
+    def _labels(self, block: Block) -> Ints:
+        if block.labels is None:
+            raise ValueError(f"{block.where(0)}: there is no label to learn from.")
+        return self.classes.find(block.labels, block.where)
+
+    def epoch(self, model: Model) -> Iterator[Visit]:
+        rows = visited = 0
+        started, mistakes, skip = time.perf_counter(), model.total("mistakes"), self.skip
+        self.epochs, self.skip = self.epochs + 1, 0
+        for block in self.source.blocks(reuse=True):
+            begin, rows = max(skip - rows, 0), rows + block.n_rows
+            if begin < block.n_rows:
+                model.widen(self.source.features.n_columns)
+                for visit in self._parts(model, block, begin):
+                    yield visit
+                    visited += visit.end - visit.begin
+                    if visit.weights is not None:
+                        self.heaviest = max(self.heaviest, float(visit.weights.max()))
+                self.after_block(rows)
+            if self.watch is not None:
+                seconds, made = time.perf_counter() - started, model.total("mistakes") - mistakes
+                doing = f"epoch {self.epochs}"
+                self.watch(Progress(doing, rows, block.consumed, self.source.size, made, seconds))
+        self._count = max(self._count, visited)
+        self.heaviest = self.heaviest or 1.0
+        if not rows:
+            raise ValueError(f"{self.source.name}: there are no rows to learn from.")
+
+    def _parts(self, model: Model, block: Block, begin: int) -> Iterator[Visit]:
+        """The block from row `begin`; where classes grow, cut at the first row of each new one."""
+        known, labels = len(self.classes), self._labels(block)
+        if not self.classes.grows:
+            if len(self.classes) < 2:
+                raise UnseenClass  # nothing to tell apart yet
+            if len(self.classes) > model.n_classes:
+                model.grow(len(self.classes))
+            yield self._visit(block, labels, begin)
+            return
+        firsts = [int(np.argmax(labels == c)) for c in range(known, len(self.classes))]
+        for n, (start, end) in enumerate(zip([begin, *firsts], [*firsts, block.n_rows], strict=True), known):
+            if n > model.n_classes:
+                model.grow(n)
+            if start < end:
+                visit = self._visit(block, labels, start, end)
+                if n < 2:
+                    self._pass_over(model, visit)
+                else:
+                    yield visit
+
+    def _pass_over(self, model: Model, visit: Visit) -> None:
+        """Rows of the only class so far: they cannot be mistaken, but they count as visits."""
+        for learner in model.learners:
+            order = visit.order
+            problem, row, _ = _core.scan(learner.native, visit.rows, visit.weights, order, visit.begin, visit.end)
+            raise_problem(problem, row, visit.X, where=visit.where)
+            learner.native.visits += visit.end - visit.begin
+        self._count += visit.end - visit.begin
+
+    def each(self) -> Iterator[Visit]:
+        for block in self._watched("verdict"):
+            yield self._visit(block, self._labels(block))
+
+    # -- before learning
+    def _watched(self, doing: str) -> Iterator[Block]:
+        """All blocks, with progress shown after each."""
+        rows, started = 0, time.perf_counter()
+        for block in self.source.blocks(reuse=True):
+            yield block
+            rows += block.n_rows
+            if self.watch is not None:
+                seconds = time.perf_counter() - started
+                self.watch(Progress(doing, rows, block.consumed, self.source.size, 0, seconds))
+
+    def survey(self, scale: str | None, *, balanced: bool) -> None:
+        """One pass that finds the classes and, as asked, how often they come and what scales the columns."""
+        counts: Counter[str] = Counter()
+        total, self.surveyed = 0, True
+
+        def noted() -> Iterator[Block]:
+            nonlocal total
+            for block in self._watched("first look"):
+                if block.labels is None:
+                    raise ValueError(f"{block.where(0)}: there is no label to learn from.")
+                if self.classes.declared is None and not self.classes.grows:
+                    self.classes.add(block.labels, block.where)
+                if balanced:
+                    kept = slice(None) if block.weights is None else block.weights > 0
+                    found, n = np.unique(self.classes.rename(block.labels[kept]), return_counts=True)
+                    counts.update(dict(zip(map(as_text, found.tolist()), n.tolist(), strict=True)))
+                    total += int(n.sum())
+                yield block
+
+        if scale in ("standard", "maxabs"):
+            self.scaling = Scaling.measure(scale, noted(), self.source.features.n_numbers)
+        else:
+            for _ in noted():
+                pass
+        if balanced:
+            self.class_weight = {c: total / (len(counts) * n) for c, n in counts.items()}
+
+
+@dataclass
+class Learned:
+    """What came of a fit."""
+
+    model: Model
+    classes: Labels
+    scaling: Scaling | None
+    run: Run
+
+
+def fit(
+    source: Source,
+    classes: StreamClasses,
+    settings: Settings,
+    plan: Plan,
+    *,
+    scale: str | None = None,
+    class_weight: dict[str, float] | str | None = None,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Learned:
+    """Learn from a source until an epoch passes without an update, or the plan ends it.
+
+    Unless classes are declared or grow, they are sorted, as those of an array are: the first block's are taken
+    for all, and a label that comes only later starts the fit over, after a pass that finds all labels.
+    """
+    measured = scale in ("standard", "maxabs")
+    if not source.can_reread:
+        _check_one_pass(source, classes, plan, measured, class_weight == "balanced")
+    by_class = class_weight if isinstance(class_weight, dict) else None
+    examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
+    examples.scaling = Scaling("unit") if scale == "unit" else None
+    fitting = Fitting(Model(2, 0, settings), examples, plan)
+    if checkpoint is not None and checkpoint.exists():
+        checkpoint.restore(fitting, examples)
+    elif measured or class_weight == "balanced":
+        examples.survey(scale, balanced=class_weight == "balanced")
+    while True:
+        if checkpoint is not None:
+            examples.after_block = partial(checkpoint.after_block, fitting, examples)
+        try:
+            run = fitting.run()
+            break
+        except UnseenClass:
+            if examples.surveyed:
+                break  # there is but one class
+            examples.survey(None, balanced=False)
+            fitting = Fitting(Model(2, 0, settings), examples, plan)
+    if len(classes) < 2:
+        only = as_text(classes.labels[0].item())
+        raise ValueError(
+            f"{source.name}: there must be at least two classes, but every row has the label {only!r}."
+        )
+    model = fitting.model
+    model.resize(source.features.n_columns)
+    return Learned(model, classes.labels, examples.scaling, run)
+
+
+def _check_one_pass(
+    source: Source, classes: StreamClasses, plan: Plan, measured: bool, balanced: bool
+) -> None:
+    """Refuse what needs a second pass over something that can be read only once."""
+    wanted = {
+        f"max_epochs={plan.max_epochs}": plan.max_epochs > 1,
+        "scaling by column": measured,
+        "balanced class weights": balanced,
+        "finding the classes first (declare them, or let them grow)": not classes.grows
+        and classes.declared is None,
+    }
+    for what, needed in wanted.items():
+        if needed:
+            raise ValueError(f"{source.name} can be read only once, which is not enough for {what}.")
