@@ -72,7 +72,7 @@ class ByteStream:
         self._begun: tuple[_Unpacked, bytes] | None = None  # the first file, of which `head` has read this
         self._spent = False
 
-    def head(self, size: int = 1 << 16) -> bytes:
+    def head(self, size: int) -> bytes:
         """The first bytes, unpacked; whoever reads afterwards still gets them."""
         if self._begun is None:
             if self._spent:
@@ -92,6 +92,8 @@ class ByteStream:
         if self._begun is not None:
             unpacked, self._begun = self._begun[0], None
             unpacked.close()
+            if isinstance(self._files[0], _OpenFile):
+                self._files[0].rewind()
             self._spent = not self.can_reread
 
     def blocks(self, size: int) -> Generator[Lines, None, None]:
@@ -276,9 +278,13 @@ class _OpenFile(_File):
             file.seek(self._start)
 
     def open(self) -> io.RawIOBase:
+        self.rewind()
+        return _Raw(self._file)
+
+    def rewind(self) -> None:
+        """Leave the file as it was found."""
         if self.can_reread:
             self._file.seek(self._start)
-        return _Raw(self._file)
 
 
 class _Raw(io.RawIOBase):

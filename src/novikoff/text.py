@@ -90,7 +90,7 @@ class ParsedInOrder(Generic[P]):
 
     def __call__(self, *, reuse: bool) -> Iterator[Parsed[P]]:
         """One pass. With `reuse` a parser is valid until the next is asked for."""
-        self.skipped = Skipped()
+        self.kind, self.skipped = "", Skipped()
         return self._pass(reuse)
 
     def _pass(self, reuse: bool) -> Iterator[Parsed[P]]:
