@@ -12,6 +12,7 @@
 // so that a step tau adds tau * y * bias2 to b.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,22 @@ struct Learner {
         return Problem::none;
     }
     double current_norm = 0x1p-511;  // weight_norm(), kept between updates
+
+    // Everything that the filter has come to know, beside largest_row and most_stored: with it a learner
+    // that was stored goes on counting fallbacks as if nothing had happened.
+    std::vector<double> filter() const {
+        std::vector<double> known{current_norm, largest_norm2, heaviest, sum_reach};
+        known.insert(known.end(), norm2.begin(), norm2.end());
+        return known;
+    }
+    void set_filter(const std::vector<double>& known) {
+        if (known.size() != 4 + norm2.size()) throw std::invalid_argument("the filter does not fit the classes");
+        current_norm = known[0];
+        largest_norm2 = known[1];
+        heaviest = known[2];
+        sum_reach = known[3];
+        std::copy(known.begin() + 4, known.end(), norm2.begin());
+    }
 
     // What was seen of rows elsewhere.
     void take(const Learner& other) {

@@ -173,6 +173,9 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             "fallbacks",
             [](const PyLearner& l) { return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator); },
             [](PyLearner& l, std::tuple<int64_t, int64_t> v) { l.fallbacks = {std::get<0>(v), std::get<1>(v)}; })
+        .def_prop_rw(
+            "filter", [](const PyLearner& l) { return l.filter(); },
+            [](PyLearner& l, const std::vector<double>& v) { l.set_filter(v); })
         .def("measure_norm", &PyLearner::measure_norm, nb::call_guard<nb::gil_scoped_release>())
         .def("take", [](PyLearner& l, const PyLearner& other) { l.take(other); }, nb::arg("other"),
              "Take over the norms of the rows that another learner has seen.")

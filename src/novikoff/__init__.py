@@ -12,20 +12,33 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from novikoff.libsvm import load as load
+    from novikoff.linear import LinearModel as LinearModel
+    from novikoff.linear import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
     from novikoff.sources import open_source as open_source
     from novikoff.voted import VotedPerceptron as VotedPerceptron
 
 _HOMES = {
+    "LinearModel": "novikoff.linear",
     "OnlinePerceptron": "novikoff.online",
     "Perceptron": "novikoff.perceptron",
     "VotedPerceptron": "novikoff.voted",
     "load": "novikoff.libsvm",
+    "load_model": "novikoff.linear",
     "open_source": "novikoff.sources",
 }
 
-__all__ = ["OnlinePerceptron", "Perceptron", "VotedPerceptron", "__version__", "load", "open_source"]
+__all__ = [
+    "LinearModel",
+    "OnlinePerceptron",
+    "Perceptron",
+    "VotedPerceptron",
+    "__version__",
+    "load",
+    "load_model",
+    "open_source",
+]
 
 
 def __getattr__(name: str) -> Any:

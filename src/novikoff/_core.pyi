@@ -42,6 +42,7 @@ class Learner:
     largest_row: float
     most_stored: int
     fallbacks: tuple[int, int]
+    filter: list[float]
 
     def __init__(
         self,

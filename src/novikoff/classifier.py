@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence, Sized
@@ -28,6 +27,7 @@ from novikoff.labels import Classes, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import check_parameters
 from novikoff.report import Report
+from novikoff.summary import summarize
 from novikoff.training import Plan, Run
 
 
@@ -323,40 +323,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def report(self) -> Report:
         """The outcome of training as an object that prints itself, in text and in HTML."""
         check_is_fitted(self)
-        model, run = self._model, self._run
-        settings = model.settings
-        radius, upper = self.radius_, self.margin_upper_
-        name, low, high = _bound(settings, model, radius, upper, run)
-        compensated = sum(learner.native.fallbacks[0] for learner in model.learners)
-        accumulator = sum(learner.native.fallbacks[1] for learner in model.learners)
-        order = "rows as they came" if run.as_given else self.order
-        if run.shuffled_in_blocks:
-            order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
-        return Report(
-            model=f"{type(self).__name__}(rule={settings.rule!r})",
-            rule=settings.rule,
-            n_rows=run.n_rows,
-            n_features=model.n_features,
-            n_classes=model.n_classes,
-            n_epochs=len(run.history),
-            converged=run.converged,
-            mistakes=self.n_mistakes_,
-            updates=self.n_updates_,
-            last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
-            verdict=run.verdict,
-            consistent=run.consistent,
-            radius=radius,
-            margin=run.margin,
-            margin_upper=upper,
-            bound=name,
-            bound_lower=low,
-            bound_upper=high,
-            training_errors=run.training_errors,
-            compensated=compensated,
-            accumulator=accumulator,
-            order=order,
-            seconds=sum(r["seconds"] for r in run.history),
-        )
+        return summarize(self._model, self._run, type(self).__name__, self.order)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -392,36 +359,6 @@ def _check_rectangular(X: Sequence[Any]) -> None:
             raise ValueError(
                 f"X is ragged: row 0 has {first} values, but row {i} has {this} (inhomogeneous)."
             )
-
-
-def _bound(
-    settings: Settings, model: Model, radius: float, upper: float, run: Run
-) -> tuple[str, float, float]:
-    """The rule's own theorem: its name, and the bracket that the margins give its bound.
-
-    Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no sample weights.
-    """
-    parts = model.n_classes if model.apart else 1
-    margin = run.margin if run.verdict == "separated" else 0.0
-    top, name = radius**2, "(R/γ)²"
-    match settings.rule:
-        case "normalized":  # the same theorem for the rows scaled to norm 1
-            copies = 2 if model.n_classes > 2 and not model.apart else 1
-            top, name = copies * run.heaviest**2, "1/γₙ²" if copies == 1 else "2/γₙ²"
-            margin = run.unit_margin if margin else 0.0
-            upper = model.norm() / model.total("updates") if model.total("updates") else math.inf
-        case "margin":
-            top, name = top + 2 * settings.margin * run.heaviest, "(R² + 2β)/γ²"
-        case "pa1":
-            top, name = max(top, 1 / settings.C), "max(R², 1/C)/γ²"
-        case "pa2":
-            top, name = top + 1 / (2 * settings.C), "(R² + 1/2C)/γ²"
-    if not model.from_zero or (settings.rule.startswith("pa") and run.heaviest != 1):
-        return name, 0.0, math.inf
-    if parts > 1:
-        name, upper = f"the sum of {parts} classes' {name}", math.inf
-    low = top / upper**2 if upper > 0 else math.inf
-    return name, low, parts * top / margin**2 if margin > 0 else math.inf
 
 
 def _falling(mistakes: Sequence[int]) -> bool | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Integral
+from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff import training
 from novikoff.classifier import PerceptronClassifier
+from novikoff.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.labels import Classes
+from novikoff.linear import LinearModel, load_model
 from novikoff.model import Floats, Model, Scorer
-from novikoff.parameters import default, parameter_help
+from novikoff.parameters import check_parameters, default, parameter_help
+from novikoff.training import Run
 
 
 class Perceptron(PerceptronClassifier):
@@ -136,14 +142,112 @@ class Perceptron(PerceptronClassifier):
         self.callback = callback
 
     @classmethod
-    def _from_model(cls, params: dict[str, Any], model: Model, classes: Any, feature_names: Any) -> Self:
+    def _from_model(
+        cls, params: dict[str, Any], model: Model, classes: Any, feature_names: Any, run: Run | None = None
+    ) -> Self:
         """A fitted estimator around a model that was learned elsewhere."""
         self = cls(**params)
+        check_parameters(self, cls._names)
         self.n_features_in_ = model.n_features
-        self.feature_names_in_ = feature_names
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
         self._set_classes(Classes(classes))
-        self._set_run(model, training.Run())
+        self._set_run(model, run or Run())
         return self
+
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of data only, at once or not at all.
+
+        Everything is kept that prediction, `report` and `partial_fit` need; `callback` and a
+        `random_state` that is not a number are not data, and are None in the loaded model. Columns
+        without names are numbered from 1, as in LIBSVM files.
+
+        Raises
+        ------
+        ValueError
+            When `coef_` or `intercept_` was assigned by hand: the file holds what was learned.
+        OSError
+            When the file cannot be written; what was there before is untouched.
+        """
+        check_is_fitted(self)
+        self.to_linear().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """The estimator in a file, from `save` or from the command line. Runs no code from the file.
+
+        Its predictions, weights and report are those of the saved one, and `partial_fit` goes on from
+        there, bit by bit.
+        """
+        linear = load_model(path)
+        try:
+            return cls.from_linear(linear)
+        except ValueError as error:
+            raise ValueError(f"{fspath(path)}: {error}") from None
+
+    def to_linear(self) -> LinearModel:
+        """The fitted model as a `LinearModel`, which shares its memory."""
+        model = self._fitted("model")
+        if self._in_force.assigned is not None and not self._assigned_is_own():
+            raise ValueError(
+                "coef_ or intercept_ was assigned by hand, so it is not what was learned and cannot be saved "
+                "with its counts. Begin a fit there instead: fit(X, y, coef_init=..., intercept_init=...)."
+            )
+        names = vars(self).get("feature_names_in_")
+        features: Features
+        if names is None:
+            features = NumberedFeatures(model.n_features, fixed=True)
+        else:
+            features = NamedFeatures()
+            features.place([str(name) for name in names])
+            if features.n_columns != model.n_features:
+                raise ValueError(
+                    "feature_names_in_ has names that are repeated: a model file needs one a column."
+                )
+            features.fixed = True
+        return LinearModel(
+            model, self.classes_, features, None, self._sayable(), self._run, type(self).__name__, self.order
+        )
+
+    @classmethod
+    def from_linear(cls, linear: LinearModel) -> Self:
+        """The estimator around a `LinearModel`, which shares its memory."""
+        if linear.scaling is not None:
+            raise ValueError(
+                "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
+            )
+        params = {name: value for name, value in linear.parameters.items() if name in cls._names}
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = dict(params["class_weight"])
+        settings = linear.model.settings  # what was learned with has the last word
+        params |= {
+            name: getattr(settings, name) for name in ("rule", "ties", "margin", "C", "average", "multiclass")
+        }
+        params["fit_intercept"] = settings.bias_square > 0
+        if params["fit_intercept"] and params.get("intercept_scaling", 1.0) ** 2 != settings.bias_square:
+            params["intercept_scaling"] = math.sqrt(settings.bias_square)
+        names = None
+        if linear.features.kind != "numbered":
+            names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
+        return cls._from_model(params, linear.model, linear.classes, names, linear.run)
+
+    def _sayable(self) -> dict[str, Any]:
+        """The parameters as JSON can say them."""
+        params: dict[str, Any] = self.get_params()
+        if not isinstance(params["random_state"], Integral):
+            params["random_state"] = None
+        if isinstance(params["class_weight"], dict):  # a label need not be text, a key in JSON must
+            params["class_weight"] = [[label, weight] for label, weight in params["class_weight"].items()]
+        return params | {"callback": None}
+
+    def _assigned_is_own(self) -> bool:
+        """Whether what was assigned is what was learned, as after `sparsify`."""
+        assert self._in_force.assigned is not None
+        coef, intercept = self._in_force.assigned
+        own = self._model.coef(averaged=self._model.settings.average)
+        coef = coef.toarray() if sp.issparse(coef) else coef
+        return np.array_equal(coef, own[0]) and np.array_equal(intercept, own[1])
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(

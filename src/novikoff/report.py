@@ -38,7 +38,7 @@ class Report:
     compensated: int
     accumulator: int
     order: str
-    seconds: float
+    seconds: float | None  # None: not kept (a model that was loaded from a file)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -49,7 +49,7 @@ class Report:
         lines = [
             ("data", f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes"),
             ("verdict", self._verdict()),
-            ("epochs", f"{self.n_epochs:,} ({self._ending()}), {self.order}, {self.seconds:.3g} s"),
+            ("epochs", f"{self.n_epochs:,} ({self._ending()}), {self.order}{self._time()}"),
             ("mistakes", f"{self.mistakes:,} in all, {self.last_epoch_mistakes:,} in the last epoch"),
             ("updates", f"{self.updates:,}"),
             ("bound", self._bound(count)),
@@ -77,6 +77,9 @@ class Report:
 
     def _ending(self) -> str:
         return "converged" if self.converged else "not converged"
+
+    def _time(self) -> str:
+        return "" if self.seconds is None else f", {self.seconds:.3g} s"
 
     def _bound(self, count: str) -> str:
         if not math.isfinite(self.bound_upper) and self.bound_lower == 0:

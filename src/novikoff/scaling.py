@@ -51,7 +51,7 @@ class Scaling:
         >>> from novikoff.block import Block
         >>> rows = np.array([[1.0, 0.0], [3.0, 4.0]])
         >>> scaling = Scaling.measure("maxabs", [Block(rows, None, None, 0, str)])
-        >>> scaling.apply(rows)
+        >>> scaling.transform(rows)
         array([[0.33333333, 0.        ],
                [1.        , 1.        ]])
         """
@@ -82,7 +82,7 @@ class Scaling:
         scale = np.sqrt(np.maximum(spread, 0.0) / max(n, 1))
         return cls(kind, mean[:n_numbers].copy(), np.where(scale > 0, scale, 1.0))
 
-    def apply(self, X: Matrix) -> Matrix:
+    def transform(self, X: Matrix) -> Matrix:
         """The scaled rows, as float64."""
         if self.kind == "unit":
             norms = _core.row_norms(rows_of(X), 0.0)
@@ -91,13 +91,13 @@ class Scaling:
                 return X._replace(data=X.data / np.repeat(norms, np.diff(X.indptr)))
             return X / norms[:, None]
         if isinstance(X, Csr):
-            return self._apply_sparse(X)
+            return self._transform_sparse(X)
         out = X.astype(np.float64)
         out[:, : len(self.centre)] -= self.centre[: X.shape[1]]
         out /= self.scale[: X.shape[1]]
         return out
 
-    def _apply_sparse(self, X: Csr) -> Csr:
+    def _transform_sparse(self, X: Csr) -> Csr:
         m = len(self.centre)
         if not m:
             return X._replace(data=X.data / self.scale[X.indices])

@@ -78,7 +78,7 @@ class SourceExamples(Examples):
         return weights if block.weights is None else weights * block.weights
 
     def _visit(self, block: Block, labels: Ints, begin: int = 0, end: int | None = None) -> Visit:
-        X = block.X if self.scaling is None else self.scaling.apply(block.X)
+        X = block.X if self.scaling is None else self.scaling.transform(block.X)
         weights = self._weights(block, labels)
         order = weighted(weights)
         end = block.n_rows if end is None else end

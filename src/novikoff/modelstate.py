@@ -1,0 +1,320 @@
+"""What a model file says of a model, its run, its classes and its features: facts and arrays, and back.
+
+Reading trusts nothing: whatever does not fit is a ValueError that says what was found and what was expected.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.features import Features
+from novikoff.model import Floats, Learner, Model, Settings
+from novikoff.modelfile import Arrays, Facts
+from novikoff.parameters import MULTICLASS, RULES, TIES
+from novikoff.training import Run
+
+State = tuple[Facts, Arrays]
+
+LARGEST = 1 << 34  # weights of a model (128 GiB): what claims more is not believed
+CLASS_TYPES = (*(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)), "bool", "float32", "float64")
+
+# Kinds of features and scaling, and the classes that read them; loaded only when a file has one.
+HOMES = {
+    "numbered": ("novikoff.features", "NumberedFeatures"),
+    "named": ("novikoff.features", "NamedFeatures"),
+    "table": ("novikoff.tables", "TableFeatures"),
+    "scaling": ("novikoff.scaling", "Scaling"),
+}
+
+
+# ---- reading facts -----------------------------------------------------------------------------------
+def fact(facts: Facts, name: str, kind: type | tuple[type, ...]) -> Any:
+    """A fact of this type; True is no number here."""
+    value = facts.get(name)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        expected = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise ValueError(f"{name} is {_short(value)}, expected {expected}")
+    return value
+
+
+def count(facts: Facts, name: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    """A whole number in this range."""
+    value: int = fact(facts, name, int)
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {_short(value)}, expected a whole number from {least} to {most}")
+    return value
+
+
+def number(facts: Facts, name: str, least: float = -math.inf) -> float:
+    """A number, not NaN and not below `least`."""
+    value = float(fact(facts, name, (float, int)))
+    if not value >= least:
+        raise ValueError(f"{name} is {value}, expected a number ≥ {least:g}")
+    return value
+
+
+def choice(facts: Facts, name: str, names: tuple[str, ...]) -> str:
+    """One of some names."""
+    value: str = fact(facts, name, str)
+    if value not in names:
+        raise ValueError(f"{name} is {_short(value)}, expected one of {', '.join(names)}")
+    return value
+
+
+def array(arrays: Arrays, name: str, dtype: type, shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
+    """An array of this type and shape, None being any length; floats must be finite."""
+    found = arrays.get(name)
+    if found is None:
+        raise ValueError(f"the array {name!r} is missing")
+    fits = len(found.shape) == len(shape) and all(
+        n in (m, None) for m, n in zip(found.shape, shape, strict=True)
+    )
+    if found.dtype != dtype or not fits:
+        wanted = tuple("any" if n is None else n for n in shape)
+        raise ValueError(
+            f"the array {name!r} has type {found.dtype} and shape {found.shape}, "
+            f"expected {np.dtype(dtype)} and ({', '.join(map(str, wanted))})"
+        )
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise ValueError(f"the array {name!r} holds NaN or infinity, expected finite numbers")
+    return found
+
+
+def _short(value: Any) -> str:
+    text = "missing" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def sub(name: str, arrays: Arrays) -> Arrays:
+    """The arrays under a prefix, without it."""
+    return {key[len(name) + 1 :]: value for key, value in arrays.items() if key.startswith(f"{name}.")}
+
+
+def under(name: str, arrays: Arrays) -> Arrays:
+    """The arrays with a prefix."""
+    return {f"{name}.{key}": value for key, value in arrays.items()}
+
+
+# ---- weights -----------------------------------------------------------------------------------------
+def pack_rows(name: str, rows: Floats) -> Arrays:
+    """A matrix as it is, or, where that is smaller, only its rows that are not 0 and their numbers."""
+    bits = np.ascontiguousarray(rows).view(np.int64)
+    used = np.flatnonzero(bits.any(axis=1))  # by bits: a negative zero is kept
+    if (1 + rows.shape[1]) * len(used) < rows.size:
+        return {f"{name}.rows": used.astype(np.int64), f"{name}.values": rows[used]}
+    return {name: rows}
+
+
+def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> None:
+    """Write the matrix of n rows, column by column, into the views `out`."""
+    if name in arrays:
+        whole = array(arrays, name, np.float64, (n, k))
+        for c, view in enumerate(out):
+            view[...] = whole[:, c]
+        return
+    used = array(arrays, f"{name}.rows", np.int64, (None,))
+    values = array(arrays, f"{name}.values", np.float64, (len(used), k))
+    if len(used) and (used[0] < 0 or used[-1] >= n or (np.diff(used) <= 0).any()):
+        raise ValueError(f"the rows of {name!r} are not increasing numbers below {n}")
+    for c, view in enumerate(out):
+        view[used] = values[:, c]
+
+
+def _columns(model: Model, name: str) -> list[Floats]:
+    """Views of every class's column of an array of the learners, padding left out."""
+    return [getattr(part, name)[..., c] for part in model.learners for c in range(part.n_columns())]
+
+
+def model_state(model: Model, *, under_way: bool = False) -> State:
+    """Everything needed to predict and to go on learning, without padding.
+
+    With `under_way` also what the filter knows: then the counts of close decisions go on as if nothing had
+    happened, too. It depends on how rows were cut into calls, so a finished model leaves it out.
+    """
+    parts: list[Facts] = [
+        learner.counts() | ({"filter": learner.native.filter} if under_way else {})
+        for learner in model.learners
+    ]
+    facts = {
+        "n_classes": model.n_classes,
+        "n_features": model.n_features,
+        "from_zero": model.from_zero,
+        "settings": asdict(model.settings),
+        "parts": parts,
+    }
+    arrays: Arrays = {}
+    for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + model.settings.average]:
+        arrays |= pack_rows(weights, np.stack(_columns(model, weights), axis=-1))
+        arrays[bias] = np.stack(_columns(model, bias))
+    return facts, arrays
+
+
+def model_from_state(facts: Facts, arrays: Arrays) -> Model:
+    """The model that `model_state` was taken from."""
+    settings = _settings(fact(facts, "settings", dict))
+    n_classes, n_features = count(facts, "n_classes", 2, 1 << 31), count(facts, "n_features")
+    parts = n_classes if settings.multiclass == "ovr" and n_classes > 2 else 1
+    k = 1 if n_classes == 2 else n_classes
+    if k * n_features > LARGEST:
+        raise ValueError(f"claims {n_features:,} features and {n_classes:,} classes, expected fewer")
+    counts = fact(facts, "parts", list)
+    if len(counts) != parts or not all(isinstance(part, dict) for part in counts):
+        raise ValueError(f"parts has {len(counts)} entries, expected {parts}")
+    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + settings.average]
+    for _, bias in arrays_of:  # everything small is looked at before anything large is made
+        array(arrays, bias, np.float64, (k,))
+    try:
+        model = Model(n_classes, n_features, settings)
+    except MemoryError:
+        raise ValueError(f"its {k * n_features:,} weights do not fit into memory") from None
+    for weights, bias in arrays_of:
+        unpack_rows(weights, arrays, n_features, k, _columns(model, weights))
+        for value, view in zip(arrays[bias], _columns(model, bias), strict=True):
+            view[...] = value
+    for learner, part in zip(model.learners, counts, strict=True):
+        _set_counts(learner, part)
+    model.from_zero = fact(facts, "from_zero", bool)
+    return model
+
+
+def _set_counts(learner: Learner, part: Facts) -> None:
+    learner.reset_norm()
+    native = learner.native
+    for name in ("visits", "mistakes", "updates", "most_stored"):
+        setattr(native, name, count(part, name))
+    for name in ("step_sum", "radius", "largest_row"):
+        setattr(native, name, number(part, name, 0.0))
+    close = fact(part, "fallbacks", list)
+    if len(close) != 2:
+        raise ValueError(f"fallbacks is {_short(close)}, expected two numbers")
+    native.fallbacks = (
+        count({"fallbacks": close[0]}, "fallbacks"),
+        count({"fallbacks": close[1]}, "fallbacks"),
+    )
+    if "filter" in part:
+        known = fact(part, "filter", list)
+        if len(known) != len(native.filter) or not all(type(v) is float for v in known):
+            raise ValueError(f"filter is {_short(known)}, expected {len(native.filter)} numbers")
+        native.filter = known
+
+
+def _settings(facts: Facts) -> Settings:
+    expected = {field.name for field in fields(Settings)}
+    if facts.keys() != expected:
+        raise ValueError(f"settings are {', '.join(sorted(facts))}, expected {', '.join(sorted(expected))}")
+    return Settings(
+        rule=choice(facts, "rule", RULES),
+        ties=choice(facts, "ties", TIES),
+        margin=number(facts, "margin", 0.0),
+        C=number(facts, "C", 0.0),
+        bias_square=number(facts, "bias_square", 0.0),
+        average=fact(facts, "average", bool),
+        multiclass=choice(facts, "multiclass", MULTICLASS),
+    )
+
+
+# ---- the run -----------------------------------------------------------------------------------------
+def run_state(run: Run) -> State:
+    """What a run did, without the seconds it took: equal runs are equal files.
+
+    The witness has the model's last weights, and a bias of its own.
+    """
+    dropped = ("history", "witness", "interrupted")
+    facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
+    facts["history"] = [{k: v for k, v in record.items() if k != "seconds"} for record in run.history]
+    return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
+
+
+def run_from_state(facts: Facts, arrays: Arrays, model: Model) -> Run:
+    """The run that `run_state` was taken from, less its seconds."""
+    history = fact(facts, "history", list)
+    for record in history:
+        good = isinstance(record, dict) and all(type(v) in (int, float) for v in record.values())
+        if not good or not {"mistakes", "updates"} <= record.keys():
+            raise ValueError(f"history has {_short(record)}, expected numbers with mistakes and updates")
+    witness = None
+    if "witness_bias" in arrays:
+        k = 1 if model.n_classes == 2 else model.n_classes
+        witness = model.coef(averaged=False)[0], array(arrays, "witness_bias", np.float64, (k,))
+    consistent, errors = facts.get("consistent"), facts.get("training_errors")
+    return Run(
+        history=history,
+        converged=fact(facts, "converged", bool),
+        verdict=choice(facts, "verdict", ("separated", "inseparable", "undecided")),
+        consistent=consistent if consistent is None else fact(facts, "consistent", bool),
+        margin=float(fact(facts, "margin", float)),
+        unit_margin=float(fact(facts, "unit_margin", float)),
+        witness=witness,
+        training_errors=errors if errors is None else count(facts, "training_errors"),
+        n_rows=count(facts, "n_rows"),
+        as_given=fact(facts, "as_given", bool),
+        heaviest=number(facts, "heaviest", 0.0),
+        shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
+    )
+
+
+# ---- classes -----------------------------------------------------------------------------------------
+def classes_state(classes: npt.NDArray[Any]) -> State:
+    """Labels in the model's order: numbers as an array, text as facts."""
+    if classes.dtype.name in CLASS_TYPES:
+        return {"type": classes.dtype.name}, {"labels": classes}
+    labels = classes.tolist()
+    if not all(type(label) is str for label in labels):
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise ValueError(f"a model file holds labels that are numbers or text, not {kinds}")
+    return {"type": "object" if classes.dtype.kind == "O" else "str", "labels": labels}, {}
+
+
+def classes_from_state(facts: Facts, arrays: Arrays, n: int) -> npt.NDArray[Any]:
+    """The labels that `classes_state` was taken from."""
+    kind = choice(facts, "type", ("str", "object", *CLASS_TYPES))
+    if kind in CLASS_TYPES:
+        labels = array(arrays, "labels", np.dtype(kind).type, (n,))
+    else:
+        texts = fact(facts, "labels", list)
+        if len(texts) != n or not all(type(text) is str for text in texts):
+            raise ValueError(f"the labels are not {n} texts")
+        labels = np.array(texts, dtype=object if kind == "object" else np.str_)
+    if len(set(labels.tolist())) != n:
+        raise ValueError("some labels are repeated")
+    return labels
+
+
+# ---- features and scaling ----------------------------------------------------------------------------
+def _home(kind: str) -> Any:
+    module, name = HOMES[kind]
+    return getattr(import_module(module), name)
+
+
+def features_state(features: Features) -> State:
+    """A kind, and what features of that kind say of themselves."""
+    facts, arrays = features.state()
+    return {"kind": features.kind, "state": facts}, arrays
+
+
+def features_from_state(facts: Facts, arrays: Arrays, n_features: int) -> Features:
+    """The features that `features_state` was taken from."""
+    kind = choice(facts, "kind", ("numbered", "named", "table"))
+    features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays)
+    if features.n_columns != n_features:
+        raise ValueError(f"it has {features.n_columns:,} features by name, but weights for {n_features:,}")
+    return features
+
+
+def scaling_from_state(facts: Facts, arrays: Arrays) -> Any:
+    """The scaling whose `state` this is."""
+    return _believe(_home("scaling"), "scaling", facts, arrays)
+
+
+def _believe(cls: Any, what: str, facts: Facts, arrays: Arrays) -> Any:
+    """`cls.from_state`, whose complaints about facts that it cannot read are ValueErrors in one line."""
+    try:
+        return cls.from_state(facts, arrays)
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {error})") from None

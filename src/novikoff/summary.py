@@ -1,0 +1,74 @@
+"""From a model and its run to the report."""
+
+from __future__ import annotations
+
+import math
+
+from novikoff.model import Model
+from novikoff.report import Report
+from novikoff.training import Run
+
+
+def summarize(model: Model, run: Run, name: str, order: str) -> Report:
+    """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
+    radius, upper = model.radius(), model.margin_upper()
+    bound, low, high = _bound(model, radius, upper, run)
+    if run.as_given:
+        order = "rows as they came"
+    if run.shuffled_in_blocks:
+        order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
+    timed = all("seconds" in record for record in run.history)
+    return Report(
+        model=f"{name}(rule={model.settings.rule!r})",
+        rule=model.settings.rule,
+        n_rows=run.n_rows,
+        n_features=model.n_features,
+        n_classes=model.n_classes,
+        n_epochs=len(run.history),
+        converged=run.converged,
+        mistakes=model.total("mistakes"),
+        updates=model.total("updates"),
+        last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
+        verdict=run.verdict,
+        consistent=run.consistent,
+        radius=radius,
+        margin=run.margin,
+        margin_upper=upper,
+        bound=bound,
+        bound_lower=low,
+        bound_upper=high,
+        training_errors=run.training_errors,
+        compensated=sum(learner.native.fallbacks[0] for learner in model.learners),
+        accumulator=sum(learner.native.fallbacks[1] for learner in model.learners),
+        order=order,
+        seconds=sum(record["seconds"] for record in run.history) if timed else None,
+    )
+
+
+def _bound(model: Model, radius: float, upper: float, run: Run) -> tuple[str, float, float]:
+    """The rule's own theorem: its name, and the bracket that the margins give its bound.
+
+    Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no sample weights.
+    """
+    settings = model.settings
+    parts = model.n_classes if model.apart else 1
+    margin = run.margin if run.verdict == "separated" else 0.0
+    top, name = radius**2, "(R/γ)²"
+    match settings.rule:
+        case "normalized":  # the same theorem for the rows scaled to norm 1
+            copies = 2 if model.n_classes > 2 and not model.apart else 1
+            top, name = copies * run.heaviest**2, "1/γₙ²" if copies == 1 else "2/γₙ²"
+            margin = run.unit_margin if margin else 0.0
+            upper = model.norm() / model.total("updates") if model.total("updates") else math.inf
+        case "margin":
+            top, name = top + 2 * settings.margin * run.heaviest, "(R² + 2β)/γ²"
+        case "pa1":
+            top, name = max(top, 1 / settings.C), "max(R², 1/C)/γ²"
+        case "pa2":
+            top, name = top + 1 / (2 * settings.C), "(R² + 1/2C)/γ²"
+    if not model.from_zero or (settings.rule.startswith("pa") and run.heaviest != 1):
+        return name, 0.0, math.inf
+    if parts > 1:
+        name, upper = f"the sum of {parts} classes' {name}", math.inf
+    low = top / upper**2 if upper > 0 else math.inf
+    return name, low, parts * top / margin**2 if margin > 0 else math.inf

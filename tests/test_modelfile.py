@@ -1,0 +1,591 @@
+"""Model files: what is saved is what is loaded, bit by bit, and nothing else is ever believed."""
+
+import errno
+import json
+import os
+import pickle
+import resource
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+import novikoff
+from novikoff import Perceptron, modelfile, modelstate
+from novikoff.block import Block, Csr
+from novikoff.features import NumberedFeatures
+from novikoff.linear import LinearModel
+from novikoff.model import Learner, Model, Settings
+
+pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+
+
+def data(n_classes=2, n=60, d=7, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)).round(1)
+    return X, np.arange(n) % n_classes
+
+
+def same_bits(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def same_model(a, b):
+    assert a.settings == b.settings and a.from_zero == b.from_zero and a.apart == b.apart
+    assert (a.n_classes, a.n_features) == (b.n_classes, b.n_features)
+    for one, other in zip(a.learners, b.learners, strict=True):
+        assert one.counts() == other.counts()
+        for name in ("weights", "bias", "weight_sums", "bias_sums"):
+            mine, theirs = getattr(one, name), getattr(other, name)
+            assert mine is theirs is None or same_bits(mine, theirs)
+
+
+KINDS = [
+    {"average": average, "rule": rule, "multiclass": multiclass}
+    for average in (False, True)
+    for rule in ("perceptron", "pa1")
+    for multiclass in ("joint", "ovr")
+]
+
+
+@pytest.mark.parametrize("params", KINDS, ids=lambda p: "-".join(map(str, p.values())))
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_round_trip(tmp_path, params, n_classes):
+    """The loaded estimator is the saved one: state, predictions, report, and what it learns next."""
+    X, y = data(n_classes)
+    model = Perceptron(max_epochs=5, random_state=3, intercept_scaling=0.7, **params).fit(X, y)
+    model.save(tmp_path / "m.novikoff")
+    loaded = Perceptron.load(tmp_path / "m.novikoff")
+    same_model(model._model, loaded._model)
+    assert same_bits(model.coef_, loaded.coef_) and same_bits(model.intercept_, loaded.intercept_)
+    assert same_bits(model.predict(X), loaded.predict(X))
+    assert same_bits(model.decision_function(X), loaded.decision_function(X))
+    assert loaded.get_params() == model.get_params()
+    first, second = model.report().to_dict(), loaded.report().to_dict()
+    assert first.pop("seconds") > 0 and second.pop("seconds") is None
+    np.testing.assert_equal(first, second)
+    assert [r | {"seconds": 0} for r in model.history_] == [r | {"seconds": 0} for r in loaded.history_]
+    assert (model.witness_ is None) == (loaded.witness_ is None)
+    if model.witness_ is not None:
+        assert all(map(same_bits, model.witness_, loaded.witness_))
+    more, labels = data(n_classes + 1, seed=1)
+    model.partial_fit(more, labels)
+    loaded.partial_fit(more, labels)
+    for one, other in zip(model._model.learners, loaded._model.learners, strict=True):
+        assert same_bits(one.weights, other.weights) and same_bits(one.bias, other.bias)
+        assert model.n_mistakes_ == loaded.n_mistakes_
+
+
+def test_equal_models_are_equal_files(tmp_path):
+    """No time, place or chance goes into the file, and what is loaded is saved the same."""
+    X, y = data()
+    for name in ("a", "b"):
+        Perceptron(random_state=0, average=True, max_epochs=3).fit(X, y).save(tmp_path / name)
+    Perceptron.load(tmp_path / "a").save(tmp_path / "c")
+    novikoff.load_model(tmp_path / "b").save(tmp_path / "d")
+    assert len({(tmp_path / name).read_bytes() for name in "abcd"}) == 1
+
+
+def test_the_same_in_another_process(tmp_path):
+    """String hashing is seeded for each process; the file does not depend on it."""
+    code = (
+        "import novikoff; novikoff.Perceptron(order='cyclic').fit([[0., 1], [1, 0]], ['a', 'b']).save({!r})"
+    )
+    for seed in "01":
+        path = str(tmp_path / seed)
+        subprocess.run(
+            [sys.executable, "-c", code.format(path)], check=True, env=os.environ | {"PYTHONHASHSEED": seed}
+        )
+    assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["ham", "spam", "naïve\nline", "\ud800"]),
+        np.array(["a", "b", "c", "d"], dtype=object),
+        np.array([0.0, 1.0, -2.0, 1e15]),
+        np.array([3, -1, 7, 2**62]),
+        np.array([1, 2, 3, 200], dtype=np.uint8),
+    ],
+    ids=["text", "objects", "floats", "ints", "bytes"],
+)
+def test_labels_of_every_kind(tmp_path, labels):
+    X, y = data(4)
+    model = Perceptron(max_epochs=3, random_state=0).fit(X, labels[y])
+    model.save(tmp_path / "m")
+    assert same_labels(Perceptron.load(tmp_path / "m").predict(X), model.predict(X))
+    assert novikoff.load_model(tmp_path / "m").classes.tolist() == model.classes_.tolist()
+
+
+def same_labels(a, b):
+    return a.dtype.kind == b.dtype.kind and a.tolist() == b.tolist()
+
+
+def test_labels_that_are_not_data(tmp_path):
+    X, y = data()
+    model = Perceptron(max_epochs=3).fit(X, np.array([(1, 2), (3, 4)], dtype="i,i").astype(object)[y])
+    with pytest.raises(ValueError, match="labels that are numbers or text, not tuple"):
+        model.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_parameters(tmp_path):
+    """What JSON cannot say is None in the loaded model; labels in class_weight keep their type."""
+    X, y = data()
+    model = Perceptron(
+        class_weight={0: 1.0, 1: 2.5},
+        random_state=np.random.default_rng(0),
+        callback=lambda record: None,
+        max_epochs=2,
+    ).fit(X, y)
+    model.save(tmp_path / "m")
+    loaded = Perceptron.load(tmp_path / "m")
+    assert loaded.get_params() == model.get_params() | {"random_state": None, "callback": None}
+
+
+def test_assigned_weights_are_refused(tmp_path):
+    X, y = data()
+    model = Perceptron(max_epochs=2, random_state=0).fit(X, y)
+    model.save(tmp_path / "a")
+    model.sparsify().save(tmp_path / "b")  # the same weights in another form
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    model.coef_ = np.ones((1, 7))
+    with pytest.raises(ValueError, match="assigned by hand"):
+        model.save(tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_grown_models(tmp_path):
+    """Two classes, then three (ovr parts), then five: the padding is not stored."""
+    for multiclass in ("joint", "ovr"):
+        model = Perceptron(average=True, multiclass=multiclass)
+        for k in (2, 3, 5):
+            model.partial_fit(*data(k, seed=k))
+            model.save(tmp_path / "m")
+            same_model(model._model, Perceptron.load(tmp_path / "m")._model)
+        tensors = load_tensors((tmp_path / "m").read_bytes())
+        assert tensors["model.weights"].shape == (7, 5) and tensors["model.bias"].shape == (5,)
+
+
+def wide(n_features=1 << 16, n_classes=2, used=(3, 77, 65535)):
+    model = Model(n_classes, n_features, Settings(average=True))
+    k = 1 if n_classes == 2 else n_classes
+    for j in used:
+        model.learners[0].weights[j, :k] = np.arange(1, k + 1) / 3
+        model.learners[0].weight_sums[j, :k] = -0.0
+    model.learners[0].reset_norm()
+    return LinearModel(model, np.arange(n_classes), NumberedFeatures(n_features))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_mostly_zero_weights_take_little_room(tmp_path, n_classes):
+    """Rows that are 0 are left out where that is smaller; a negative zero is no zero here."""
+    linear = wide(n_classes=n_classes)
+    linear.save(tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < 4000
+    loaded = novikoff.load_model(tmp_path / "m")
+    same_model(linear.model, loaded.model)
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_order_of_memory():
+    """safetensors writes memory as it lies: Fortran order, slices and byte order must not scramble."""
+    whole = np.arange(24.0).reshape(4, 6)
+    for value in (whole.T, whole[:, ::2], whole[::-1], whole.astype(">f8"), np.asfortranarray(whole)):
+        tensors = load_tensors(modelfile._to_bytes({}, {"a": value}, "checkpoint"))
+        np.testing.assert_array_equal(tensors["a"], value)
+
+
+def test_facts_and_arrays(tmp_path):
+    """The lower layer, for checkpoints: everything comes back, NaN and infinity too."""
+    facts = {"b": [1, 2.5, None, True, "é\ud800"], "a": {"nan": float("nan"), "inf": -float("inf")}}
+    arrays = {
+        "empty": np.zeros((0, 3)),
+        "none": np.array(5, dtype=np.int8),
+        "x": np.array([True, False]),
+    }
+    modelfile.write_file(tmp_path / "f", facts, arrays, "checkpoint")
+    said, held = modelfile.read_file(tmp_path / "f", "checkpoint")
+    np.testing.assert_equal(said, facts)
+    assert held.keys() == arrays.keys() and all(same_bits(held[k], arrays[k]) for k in arrays)
+    with pytest.raises(ValueError, match="f: holds a novikoff checkpoint, expected a model"):
+        modelfile.read_file(tmp_path / "f", "model")
+    with pytest.raises(ValueError, match="cannot hold the array 'o' of type object"):
+        modelfile.write_file(tmp_path / "g", {}, {"o": np.array([None])}, "model")
+
+
+@given(st.lists(st.text()))
+def test_packed_text(texts):
+    assert modelfile.unpack_text(*modelfile.pack_text(texts)) == texts
+
+
+def test_packed_text_that_does_not_fit():
+    content, offsets = modelfile.pack_text(["ab", "c"])
+    for wrong in (offsets[:-1], offsets + 1, offsets[::-1].copy(), offsets[:0], offsets.astype(np.int32)):
+        with pytest.raises(ValueError, match="packed text"):
+            modelfile.unpack_text(content, wrong)
+
+
+def test_a_learner_under_way_goes_on_as_if_nothing_had_happened():
+    """With the filter's state even the counts of close decisions are those of the undisturbed run."""
+    rng = np.random.default_rng(0)
+    X = 0.18257 * rng.integers(0, 2, (400, 30))
+    y = rng.integers(0, 3, 400).astype(np.int32)
+    settings = Settings(average=True)
+
+    def learn(model, begin, end):
+        from novikoff import _core
+        from novikoff.arrays import rows_of
+
+        _core.epoch(model.learners[0].native, rows_of(X), y, None, None, begin, end, True)
+
+    undisturbed, model = Model(3, 30, settings), Model(3, 30, settings)
+    for begin in range(0, 400, 50):
+        learn(undisturbed, begin, begin + 50)
+        facts, arrays = modelstate.model_state(model, under_way=True)
+        model = modelstate.model_from_state(json.loads(json.dumps(facts)), arrays)
+        learn(model, begin, begin + 50)
+    same_model(undisturbed, model)
+    assert undisturbed.learners[0].native.filter == model.learners[0].native.filter
+    assert undisturbed.learners[0].native.fallbacks[0] > 0
+
+
+# ---- predicting without scikit-learn -------------------------------------------------------------------
+def test_load_model_predicts(tmp_path):
+    """`load_model` needs no scikit-learn, and blocks, arrays and CSR give the estimator's answers."""
+    X, y = data(3)
+    model = Perceptron(max_epochs=3, random_state=0).fit(X, y)
+    model.save(tmp_path / "m")
+    loaded = novikoff.load_model(tmp_path / "m")
+    rows = sp.csr_array(X)
+    csr = Csr(rows.data, rows.indices, rows.indptr, rows.shape)
+    for layout in (X, np.asfortranarray(X), X.tolist(), rows, rows.tocsc(), csr):
+        assert same_bits(loaded.predict(layout), model.predict(X))
+    block = Block(csr, None, None, 0, str)
+    (labels,), (scores,) = loaded.predict_blocks([block]), loaded.score_blocks([block])
+    assert same_bits(labels, model.predict(X)) and scores.argmax(axis=1).tolist() == labels.tolist()
+    with pytest.raises(ValueError, match=r"X has shape \(60, 6\), but the model expects rows of 7 features"):
+        loaded.predict(X[:, :6])
+    code = (
+        f"import sys, novikoff; m = novikoff.load_model({str(tmp_path / 'm')!r}); m.predict([[0.0] * 7]);"
+        "m.save(sys.argv[1]); print(m.report, 'sklearn' in sys.modules, 'scipy' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "n")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("False False\n")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+
+
+def test_a_model_that_goes_on_learning_predicts_with_its_new_weights():
+    X, y = data()
+    model = Perceptron(average=True).partial_fit(X, y)
+    linear = model.to_linear()
+    before = linear.predict(X)
+    model.partial_fit(X, 1 - y)
+    assert same_bits(linear.predict(X), model.predict(X))
+    assert not same_bits(linear.predict(X), before)
+
+
+def test_top_features():
+    """Those with the largest weights for the class, ties by column; the first of two classes has −w."""
+    linear = wide(n_features=8, used=())
+    w = linear.model.learners[0].weights
+    w[:, 0] = [1, -2, 0, 3, 1, -0.5, 1, 3]
+    assert linear.model.learners[0].native.visits == 0
+    assert linear.top_features(1, 4) == [("4", 3), ("8", 3), ("1", 1), ("5", 1)]
+    assert linear.top_features(1) == [("4", 3), ("8", 3), ("1", 1), ("5", 1), ("7", 1)]
+    assert linear.top_features(0, 5) == [("2", 2), ("6", 0.5)]
+    assert linear.top_features(0, 0) == []
+    with pytest.raises(ValueError, match=r"no class 'x'; it has \[0, 1\]"):
+        linear.top_features("x")
+
+
+def test_feature_names(tmp_path):
+    import pandas as pd
+
+    X, y = data()
+    frame = pd.DataFrame(X, columns=[*"abcdef", "g\nh"])
+    model = Perceptron(max_epochs=2, random_state=0).fit(frame, y)
+    try:
+        model.save(tmp_path / "m")
+    except (NotImplementedError, TypeError):
+        pytest.skip("NamedFeatures is not there yet")
+    loaded = Perceptron.load(tmp_path / "m")
+    assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
+    assert same_bits(loaded.predict(frame), model.predict(frame))
+
+
+# ---- failing to write ----------------------------------------------------------------------------------
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    """RLIMIT_FSIZE stands in for a full disk: writing fails half way."""
+    X, y = data(d=2000)
+    path = tmp_path / "m.novikoff"
+    Perceptron(max_epochs=1, random_state=0).fit(X[:, :3], y).save(path)
+    old = path.read_bytes()
+    large = Perceptron(max_epochs=1, random_state=0).fit(X, y)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
+    try:
+        with pytest.raises(
+            OSError, match=r"nothing was saved, and what was there before is untouched"
+        ) as info:
+            large.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert info.value.errno == errno.EFBIG and info.value.filename == str(path)
+    assert path.read_bytes() == old and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_failing_at_any_step_leaves_the_old_file(tmp_path, monkeypatch, step):
+    path = tmp_path / "m"
+    modelfile.write_file(path, {"version": 1}, {}, "model")
+
+    def fail(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(modelfile.os if step == "fsync" else modelfile.Path, step, fail)
+    with pytest.raises(OSError, match="No space left on device; nothing was saved"):
+        modelfile.write_file(path, {"version": 2}, {}, "model")
+    monkeypatch.undo()
+    assert modelfile.read_file(path, "model")[0] == {"version": 1} and list(tmp_path.iterdir()) == [path]
+
+
+def test_interrupted_while_writing(tmp_path, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(modelfile.os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        modelfile.write_file(tmp_path / "m", {}, {}, "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing was saved"):
+        modelfile.write_file(tmp_path / "no" / "m", {}, {}, "model")
+    with pytest.raises(IsADirectoryError, match="nothing was saved"):
+        modelfile.write_file(tmp_path, {}, {}, "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_links_and_permissions(tmp_path):
+    """A link goes on pointing to its file; a new file has the permissions that any new file has."""
+    (tmp_path / "link").symlink_to("real")
+    modelfile.write_file(tmp_path / "link", {}, {}, "model")
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").is_file()
+    assert (tmp_path / "real").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+# ---- what is not believed ------------------------------------------------------------------------------
+def small():
+    X, y = data(3, n=12, d=4)
+    return Perceptron(max_epochs=2, random_state=0, average=True).fit(X, y).to_linear()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "m.novikoff"
+    small().save(path)
+    return path.read_bytes()
+
+
+def refused(path, content):
+    """The one line with which these bytes are refused."""
+    path.write_bytes(content)
+    with pytest.raises(ValueError) as info:
+        novikoff.load_model(path)
+    text = str(info.value)
+    assert text.startswith(f"{path}: ") and "\n" not in text
+    return text[len(f"{path}: ") :]
+
+
+def test_files_that_are_something_else(tmp_path, good):
+    path = tmp_path / "m"
+    assert "expected safetensors" in refused(path, b"")
+    assert "expected safetensors" in refused(path, b"+1 3:0.5\n-1 2:1\n")
+    assert "expected safetensors" in refused(path, pickle.dumps({"weights": [1.0]}))
+    assert "no 'novikoff' in its metadata" in refused(path, save_tensors({"a": np.zeros(3)}))
+    assert "claims 1,152,921,504,606,846,976 bytes" in refused(path, struct.pack("<Q", 1 << 60) + good[8:])
+    with pytest.raises(IsADirectoryError):
+        novikoff.load_model(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        novikoff.load_model(tmp_path / "missing")
+
+
+def test_a_newer_format(tmp_path, monkeypatch):
+    monkeypatch.setattr(modelfile, "FORMAT", 2)
+    small().save(tmp_path / "m")
+    monkeypatch.undo()
+    said = refused(tmp_path / "m", (tmp_path / "m").read_bytes())
+    assert "was written by a newer novikoff (format 2; this one reads up to 1)" in said
+
+
+def test_a_header_that_claims_more_than_the_file_has(tmp_path, good):
+    """Sizes are checked against the file before anything is allocated."""
+    length = int.from_bytes(good[:8], "little")
+    header = json.loads(good[8 : 8 + length])
+    header["model.weights"]["shape"] = [1 << 40, 3]
+    header["model.weights"]["data_offsets"][1] = header["model.weights"]["data_offsets"][0] + (3 << 43)
+    text = json.dumps(header).encode()
+    assert "damaged" in refused(tmp_path / "m", struct.pack("<Q", len(text)) + text + good[8 + length :])
+
+
+def test_every_cut_is_refused(tmp_path, good):
+    for size in (*range(0, len(good), 97), len(good) - 1):
+        refused(tmp_path / "m", good[:size])
+    refused(tmp_path / "m", good + b"\0")
+
+
+@given(st.data())
+def test_changed_bytes_are_refused_or_change_nothing(tmp_path_factory, good, draw):
+    """Any damage is one clean ValueError; where blanks in the header change, the model is the same."""
+    content = bytearray(good)
+    for _ in range(draw.draw(st.integers(1, 3))):
+        content[draw.draw(st.integers(0, len(good) - 1))] = draw.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("fuzz") / "m"
+    path.write_bytes(content)
+    try:
+        loaded = novikoff.load_model(path)
+    except ValueError as error:
+        assert "\n" not in str(error)
+    else:
+        loaded.save(path)
+        assert path.read_bytes() == good
+
+
+def crafted(change):
+    """The file of a model whose facts and arrays someone changed before the digest was made."""
+    linear, written = small(), {}
+
+    def note(path, facts, arrays, kind):
+        written.update(facts=facts, arrays=dict(arrays))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("novikoff.linear.write_file", note)
+        linear.save("nowhere")
+    change(written["facts"], written["arrays"])
+    return modelfile._to_bytes(written["facts"], written["arrays"], "model")
+
+
+def put(*path, value):
+    def change(facts, arrays):
+        *way, last = path
+        for name in way:
+            facts = facts[name]
+        facts[last] = value
+
+    return change
+
+
+def put_array(name, value):
+    return lambda facts, arrays: arrays.update({name: np.asarray(value)})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (put("model", "n_features", value=5), "'model.weights' has|'weights' has type float64 and shape"),
+        (put("model", "n_features", value=1 << 60), "expected fewer"),
+        (put("model", "n_features", value=-1), "n_features is -1, expected a whole number"),
+        (put("model", "n_features", value=True), "n_features is True, expected int"),
+        (put("model", "n_classes", value=4), "'bias' has type float64 and shape"),
+        (put("model", "n_classes", value=1), "n_classes is 1"),
+        (put("model", value=None), "model is missing, expected dict"),
+        (put("model", "settings", "rule", value="best"), "rule is 'best', expected one of perceptron"),
+        (put("model", "settings", "C", value=float("nan")), "C is nan"),
+        (put("model", "settings", "more", value=1), "settings are"),
+        (put("model", "parts", value=[]), "parts has 0 entries, expected 1"),
+        (put("model", "parts", 0, "visits", value=-1), "visits is -1"),
+        (put("model", "parts", 0, "visits", value=1 << 70), "visits is 1180591620717411303424"),
+        (put("model", "parts", 0, "fallbacks", value=[1]), "fallbacks is"),
+        (put("model", "from_zero", value="yes"), "from_zero is 'yes', expected bool"),
+        (put("classes", "labels", value=["a"]), None),
+        (put("classes", "type", value="str"), "labels"),
+        (put("features", "kind", value="os.system"), "kind is 'os.system', expected one of numbered"),
+        (put("features", "state", value={}), "features cannot be read"),
+        (put("features", "state", "n_columns", value=9), "9 features by name, but weights for 4"),
+        (put("run", "history", value=[{"mistakes": "many"}]), "history has"),
+        (put("run", "verdict", value="proved"), "verdict is 'proved'"),
+        (put("name", value=7), "name is 7, expected str"),
+        (put_array("model.weights", np.full((4, 3), np.nan)), "holds NaN or infinity"),
+        (put_array("model.weights", np.zeros((4, 3), dtype=np.float32)), "has type float32"),
+        (put_array("model.bias", np.zeros(4)), "expected float64 and (3)"),
+        (put_array("classes.labels", [0, 1, 1]), "repeated"),
+        (lambda facts, arrays: arrays.pop("model.weight_sums"), "is missing"),
+    ],
+)
+def test_parts_that_do_not_fit_each_other(tmp_path, change, said):
+    """With a digest that is right, so that only the checks of each part stand between it and a model."""
+    content = crafted(change)
+    if said is None:  # a fact that nobody reads
+        (tmp_path / "m").write_bytes(content)
+        novikoff.load_model(tmp_path / "m")
+        return
+    found = refused(tmp_path / "m", content)
+    assert any(text in found for text in said.split("|")), found
+
+
+def test_sparse_rows_that_do_not_fit(tmp_path):
+    rows = [[2, 1], [0, 4], [-1, 2], [1, 1]]
+    for bad in rows:
+
+        def change(facts, arrays, bad=bad):
+            del arrays["model.weights"]
+            arrays["model.weights.rows"] = np.array(bad)
+            arrays["model.weights.values"] = np.ones((2, 3))
+
+        assert "not increasing numbers below 4" in refused(tmp_path / "m", crafted(change))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.data())
+def test_any_fact_replaced_by_anything(tmp_path_factory, draw):
+    """No value of any fact leads to another error than a ValueError of one line."""
+
+    def change(facts, arrays):
+        while True:
+            keys = sorted(facts) if isinstance(facts, dict) else list(range(len(facts)))
+            key = draw.draw(st.sampled_from(keys))
+            deeper = isinstance(facts[key], dict | list) and len(facts[key]) > 0
+            if not deeper or draw.draw(st.booleans()):
+                facts[key] = draw.draw(json_values)
+                return
+            facts = facts[key]
+
+    path = tmp_path_factory.mktemp("facts") / "m"
+    path.write_bytes(crafted(change))
+    try:
+        novikoff.load_model(path).predict(np.ones((1, 4)))
+    except ValueError as error:
+        assert "\n" not in str(error)
+
+
+def test_loading_an_estimator_checks_its_parameters(tmp_path):
+    (tmp_path / "m").write_bytes(crafted(put("parameters", "max_epochs", value=0)))
+    with pytest.raises(ValueError, match=r"m: max_epochs=0 is not possible"):
+        Perceptron.load(tmp_path / "m")
+
+
+def test_learner_counts_are_all_stored():
+    """A count that is added to the learner must be added to the file as well."""
+    stored = modelstate.model_state(Model(2, 1, Settings()))[0]["parts"][0]
+    assert set(stored) == set(Learner.COUNTS)
