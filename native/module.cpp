@@ -110,7 +110,7 @@ void check_order(const Rows& rows, const std::optional<Order>& order, int64_t be
 
 void check_visits(const Rows& rows, const Learner& m, const Labels& y, const std::optional<Floats>& c,
                   const std::optional<Order>& order, int64_t begin, int64_t end) {
-    if (rows.d() != m.features) throw std::invalid_argument("rows and weights differ in their number of features");
+    if (rows.d() > m.features) throw std::invalid_argument("rows have more features than there are weights");
     if (int64_t(y.shape(0)) != rows.n() || (c && int64_t(c->shape(0)) != rows.n()))
         throw std::invalid_argument("labels or weights do not match the rows");
     check_order(rows, order, begin, end);

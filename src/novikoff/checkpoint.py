@@ -1,8 +1,9 @@
 """Checkpoints: a fit under way, kept so that it can be taken up again and end with the very same bits.
 
-A checkpoint holds everything that later decisions depend on: the model with its counts, the columns and
-classes met so far, the scaling, how many rows of which epoch are done, and what the epochs before did. It is
-replaced as a whole, so that a process killed at any moment leaves the last one or the one before.
+A checkpoint holds everything that later decisions depend on: the model with its counts, the classes met so
+far, the scaling, how many rows of which epoch are done, and what the epochs before did. Names need not be
+kept: they get their columns in the order of the rows, and the rows are read again. It is replaced as a whole,
+so that a process killed at any moment leaves the last one or the one before.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from novikoff import modelstate
-from novikoff.features import Features
 from novikoff.labels import Classes, StreamClasses
 from novikoff.modelfile import read_file, write_file
 from novikoff.scaling import Scaling
@@ -68,7 +68,7 @@ class Checkpoint:
         """Keep the fit when it is time to; `rows` of the epoch are done."""
         epoch, row = self._last
         if passing.epochs != epoch:
-            self._last = passing.epochs, row = passing.epochs, 0
+            row = 0
         if rows - row >= self.every:
             self.save(fitting, passing, rows)
             self._last = passing.epochs, rows
@@ -80,7 +80,6 @@ class Checkpoint:
         parts = {
             "model": modelstate.model_state(fitting.model, under_way=True),
             "classes": modelstate.classes_state(classes),
-            "features": modelstate.features_state(passing.source.features),
         }
         if passing.scaling is not None:
             parts["scaling"] = passing.scaling.state()
@@ -93,6 +92,7 @@ class Checkpoint:
             "heaviest": passing.heaviest,
             "visited": passing.visited,
             "rows": rows,
+            "n_labels": len(classes),
             "history": fitting.history,
             "before": list(fitting.before),
             "began": list(fitting.began.items()),
@@ -113,11 +113,8 @@ class Checkpoint:
             return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
 
         model = modelstate.model_from_state(*part("model"))
-        features: Features = modelstate.features_from_state(*part("features"), None)
-        passing.source.resume(features)
-        labels = modelstate.classes_from_state(*part("classes"), None)
-        if len(labels):
-            passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
+        labels = modelstate.classes_from_state(*part("classes"), modelstate.count(facts, "n_labels"))
+        passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
         passing.scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
         passing.class_weight, passing.surveyed = facts["class_weight"], facts["surveyed"]
         passing.heaviest, passing.visited = facts["heaviest"], facts["visited"]
@@ -126,8 +123,8 @@ class Checkpoint:
         passing.epochs = len(fitting.history)
         before = facts["before"]
         fitting.before = before[0], before[1]
-        fitting.began = {k: n for k, n in facts["began"]}
-        fitting.settled_at = {k: n for k, n in facts["settled_at"]}
+        fitting.began = dict(facts["began"])
+        fitting.settled_at = dict(facts["settled_at"])
 
     def _check_same(self, facts: dict[str, Any], source: Source) -> None:
         """Refuse another source, and other parameters."""

@@ -136,7 +136,9 @@ class StreamClasses:
     `UnseenClass` where they were found.
     """
 
-    def __init__(self, declared: list[Any] | None = None, *, grow: bool = False, rename: Renaming | None = None) -> None:
+    def __init__(
+        self, declared: list[Any] | None = None, *, grow: bool = False, rename: Renaming | None = None
+    ) -> None:
         self.rename = rename or Renaming()
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
@@ -164,7 +166,8 @@ class StreamClasses:
                 row = int(np.argmax(places < 0))
                 listed = ", ".join(as_text(c) for c in known.labels[:20].tolist())
                 raise ValueError(
-                    f"{where(row)}: the label {as_text(labels[row].item())!r} is none of the classes {listed}."
+                    f"{where(row)}: the label {as_text(labels[row].item())!r} is none of the classes "
+                    f"{listed}."
                 )
             if not self.grows:
                 raise UnseenClass

@@ -58,13 +58,15 @@ class SourceExamples(Examples):
         self.epochs = 0  # begun
         self.heaviest = 0.0
         self.skip = 0  # rows of the next epoch that were learned from before
-        self.after_block: Callable[[int], None] = lambda rows: None  # called with the rows of the epoch so far
+        self.after_block: Callable[[int], None] = lambda rows: (
+            None
+        )  # called with the rows of the epoch so far
         self.surveyed = False  # whether all labels have been seen before learning
-        self._count = 0
+        self.visited = 0  # rows of this epoch
 
     @property
     def count(self) -> int:
-        return self._count
+        return self.visited
 
     def errors(self, model: Model) -> None:
         return None
@@ -92,16 +94,16 @@ class SourceExamples(Examples):
         return self.classes.find(block.labels, block.where)
 
     def epoch(self, model: Model) -> Iterator[Visit]:
-        rows = visited = 0
+        rows = 0
         started, mistakes, skip = time.perf_counter(), model.total("mistakes"), self.skip
-        self.epochs, self.skip = self.epochs + 1, 0
+        self.epochs, self.skip, self.visited = self.epochs + 1, 0, self.visited if skip else 0
         for block in self.source.blocks(reuse=True):
             begin, rows = max(skip - rows, 0), rows + block.n_rows
             if begin < block.n_rows:
                 model.widen(self.source.features.n_columns)
                 for visit in self._parts(model, block, begin):
                     yield visit
-                    visited += visit.end - visit.begin
+                    self.visited += visit.end - visit.begin
                     if visit.weights is not None:
                         self.heaviest = max(self.heaviest, float(visit.weights.max()))
                 self.after_block(rows)
@@ -109,7 +111,6 @@ class SourceExamples(Examples):
                 seconds, made = time.perf_counter() - started, model.total("mistakes") - mistakes
                 doing = f"epoch {self.epochs}"
                 self.watch(Progress(doing, rows, block.consumed, self.source.size, made, seconds))
-        self._count = max(self._count, visited)
         self.heaviest = self.heaviest or 1.0
         if not rows:
             raise ValueError(f"{self.source.name}: there are no rows to learn from.")
@@ -139,10 +140,12 @@ class SourceExamples(Examples):
         """Rows of the only class so far: they cannot be mistaken, but they count as visits."""
         for learner in model.learners:
             order = visit.order
-            problem, row, _ = _core.scan(learner.native, visit.rows, visit.weights, order, visit.begin, visit.end)
+            problem, row, _ = _core.scan(
+                learner.native, visit.rows, visit.weights, order, visit.begin, visit.end
+            )
             raise_problem(problem, row, visit.X, where=visit.where)
             learner.native.visits += visit.end - visit.begin
-        self._count += visit.end - visit.begin
+        self.visited += visit.end - visit.begin
 
     def each(self) -> Iterator[Visit]:
         for block in self._watched("verdict"):
@@ -210,8 +213,8 @@ def fit(
 ) -> Learned:
     """Learn from a source until an epoch passes without an update, or the plan ends it.
 
-    Unless classes are declared or grow, they are sorted, as those of an array are: the first block's are taken
-    for all, and a label that comes only later starts the fit over, after a pass that finds all labels.
+    Unless classes are declared or grow, they are sorted, as those of an array are: the first block's are
+    taken for all, and a label that comes only later starts the fit over, after a pass that finds all labels.
     """
     measured = scale in ("standard", "maxabs")
     if not source.can_reread:
