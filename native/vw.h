@@ -123,7 +123,7 @@ class VwRows final : public NamedLines {
             p = q;
             if (at(p, end) == ':') {
                 const std::string_view t = token(p + 1, end);
-                if (!number(t, "the scale of a namespace", scale)) return nullptr;
+                if (!number(t, "namespace scale", scale)) return nullptr;
                 p += 1 + t.size();
             }
         }
