@@ -4,21 +4,15 @@
 #include <nanobind/stl/pair.h>
 
 #include "binding.h"
+#include "hand_over.h"
 
 namespace {
-
-template <class T>
-nb::object array_of(T* data, size_t n) {
-    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner));
-}
 
 // The memory of a Growing as an array that has it for its own.
 struct HandOver {
     template <class T>
     nb::object operator()(Growing<T>& g) const {
-        const size_t n = g.size();
-        return array_of(g.release(), n);
+        return hand_over(g);
     }
 };
 
@@ -27,7 +21,7 @@ struct Show {
     nb::handle owner;
     template <class T>
     nb::object operator()(Growing<T>& g) const {
-        return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(g.data(), {g.size()}, owner));
+        return alias(g, owner);
     }
 };
 
