@@ -217,6 +217,10 @@ void bind_lines(Class& c) {
         .def_prop_ro("lines", [](const Parser& rows) { return rows.lines; }, "Lines read so far.")
         .def_prop_ro("problem", [](const Parser& rows) { return rows.problem; },
                      "What is wrong with the line after them.")
+        .def_prop_ro("kind", [](const Parser& rows) {
+            static const char* const names[] = {"none", "number", "text"};
+            return rows.n() ? names[size_t(rows.kind)] : "";
+        })
         .def_prop_ro("n_skipped", [](const Parser& rows) { return rows.n_skipped; })
         .def_prop_ro("skipped", [](const Parser& rows) { return rows.skipped; },
                      "The first few lines passed over: (line, from 0; what is wrong).")
