@@ -6,7 +6,7 @@ exact vocabulary or hashed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from novikoff import _core
@@ -103,7 +103,7 @@ def _open(
 ) -> TextSource[P]:
     def rows(parser: P, features: NamedFeatures, reuse: bool) -> tuple[Csr, Labels | None, Floats | None]:
         labels, weights, *local = parser.view() if reuse else parser.take()
-        return columned(features, *local), labels, weights
+        return columned(features, local[:3], local[3]), labels, weights
 
     return TextSource(
         stream,
@@ -116,7 +116,7 @@ def _open(
     )
 
 
-def columned(features: NamedFeatures, values: Floats, numbers: Any, ends: Any, names: _core.Names) -> Csr:
+def columned(features: NamedFeatures, rows: Sequence[Any], names: Any) -> Csr:
     """Rows of a block's own numbers for names as rows of columns; what has no column is left out."""
-    data, indices, indptr = _core.recolumn(values, numbers, ends, features.place(names))
+    data, indices, indptr = _core.recolumn(*rows, features.place(names))
     return Csr(data, indices, indptr, (len(indptr) - 1, features.n_columns), is_sorted=False)
