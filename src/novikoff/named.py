@@ -118,5 +118,6 @@ def _open(
 
 def columned(features: NamedFeatures, rows: Sequence[Any], names: Any) -> Csr:
     """Rows of a block's own numbers for names as rows of columns; what has no column is left out."""
-    data, indices, indptr = _core.recolumn(*rows, features.place(names))
+    values, numbers, ends = rows
+    data, indices, indptr = _core.recolumn(values, numbers, ends, features.place(names))
     return Csr(data, indices, indptr, (len(indptr) - 1, features.n_columns), is_sorted=False)

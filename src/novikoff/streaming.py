@@ -58,9 +58,7 @@ class SourceExamples(Examples):
         self.epochs = 0  # begun
         self.heaviest = 0.0
         self.skip = 0  # rows of the next epoch that were learned from before
-        self.after_block: Callable[[int], None] = lambda rows: (
-            None
-        )  # called with the rows of the epoch so far
+        self.after_block: Callable[[int], None] | None = None  # called with the rows of the epoch so far
         self.surveyed = False  # whether all labels have been seen before learning
         self.visited = 0  # rows of this epoch
 
@@ -106,7 +104,8 @@ class SourceExamples(Examples):
                     self.visited += visit.end - visit.begin
                     if visit.weights is not None:
                         self.heaviest = max(self.heaviest, float(visit.weights.max()))
-                self.after_block(rows)
+                if self.after_block is not None:
+                    self.after_block(rows)
             if self.watch is not None:
                 seconds, made = time.perf_counter() - started, model.total("mistakes") - mistakes
                 doing = f"epoch {self.epochs}"
