@@ -298,11 +298,11 @@ def features_state(features: Features) -> State:
     return {"kind": features.kind, "state": facts}, arrays
 
 
-def features_from_state(facts: Facts, arrays: Arrays, n_features: int) -> Features:
-    """The features that `features_state` was taken from."""
+def features_from_state(facts: Facts, arrays: Arrays, n_features: int | None) -> Features:
+    """The features that `features_state` was taken from: as many as there are weights, if known."""
     kind = choice(facts, "kind", ("numbered", "named", "table"))
     features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays)
-    if features.n_columns != n_features:
+    if n_features is not None and features.n_columns != n_features:
         raise ValueError(f"it has {features.n_columns:,} features by name, but weights for {n_features:,}")
     return features
 

@@ -147,7 +147,11 @@ def _opened(
         raise ValueError(
             f"{unknown[0]} is no option of the format {format!r}, which has {', '.join(sorted(known))}."
         )
-    return opener(first, **fixed, **options)
+    source = opener(first, **fixed, **options)
+    # what can only change how fast it goes, or what is refused, is left out
+    aside = ("n_jobs", "block_size", "max_line", "max_expansion", "labelled", "label_optional")
+    source.options = {"format": format} | {k: v for k, v in sorted(options.items()) if k not in aside}
+    return source
 
 
 def _recognised(stream: ByteStream) -> str:
