@@ -67,7 +67,7 @@ def write_file(path: str | os.PathLike[str], facts: Facts, arrays: Mapping[str, 
 def _to_bytes(facts: Facts, arrays: Mapping[str, Any], kind: str) -> bytes:
     from safetensors.numpy import save
 
-    said = np.frombuffer(_canonical(facts).encode("ascii"), dtype=np.uint8)
+    said = np.frombuffer(canonical(facts).encode("ascii"), dtype=np.uint8)
     tensors = {"facts": said}
     for name, value in arrays.items():
         array = np.asarray(value, order="C")  # safetensors writes the memory as it lies
@@ -75,7 +75,7 @@ def _to_bytes(facts: Facts, arrays: Mapping[str, Any], kind: str) -> bytes:
         if name == "facts" or array.dtype.name not in DTYPES:
             raise ValueError(f"a model file cannot hold the array {name!r} of type {array.dtype}")
     head = {"format": FORMAT, "kind": kind, "digest": _digest(kind, tensors)}
-    return save(tensors, metadata={"novikoff": _canonical(head)})
+    return save(tensors, metadata={"novikoff": canonical(head)})
 
 
 def _digest(kind: str, tensors: Arrays) -> str:
@@ -143,7 +143,7 @@ def _read(path: Path, kind: str) -> tuple[Facts, Arrays]:
     said = arrays.get("facts")
     if said is None or said.dtype != np.uint8 or _digest(kind, arrays) != head["digest"]:
         raise ValueError("is damaged: its content does not match its digest")
-    facts = _parse(arrays.pop("facts").tobytes())
+    facts = parse(arrays.pop("facts").tobytes())
     if not isinstance(facts, dict):
         raise ValueError("is damaged: its facts are not an object")
     return facts, arrays
@@ -166,7 +166,7 @@ def _check_header(path: Path) -> None:
 def _parse_head(text: str | None) -> dict[str, Any]:
     if text is None:
         raise ValueError("is a safetensors file, but no novikoff model: it has no 'novikoff' in its metadata")
-    head = _parse(text.encode())
+    head = parse(text.encode())
     if not isinstance(head, dict) or type(head.get("format")) is not int:
         raise ValueError("is damaged: its metadata have no format number")
     if head["format"] > FORMAT:
@@ -184,7 +184,7 @@ def _one_line(error: BaseException) -> str:
 
 
 # ---- JSON --------------------------------------------------------------------------------------------
-def _canonical(value: Any) -> str:
+def canonical(value: Any) -> str:
     """JSON that is the same for equal values: sorted keys, no blanks, ASCII."""
     return json.dumps(_sayable(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -202,7 +202,7 @@ def _sayable(value: Any) -> Any:
     return value
 
 
-def _parse(text: bytes) -> Any:
+def parse(text: bytes) -> Any:
     def constant(name: str) -> None:
         raise ValueError(f"{name} is no JSON")
 
