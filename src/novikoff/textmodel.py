@@ -214,7 +214,7 @@ def _heard(facts: Facts, name: str) -> tuple[Facts, Arrays]:
 def _arrays_heard(arrays: Facts) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     for name in arrays:
         a = modelstate.fact(arrays, name, dict)
-        dtype = np.dtype(modelstate.choice(a, "type", DTYPES))
+        dtype = np.dtype(modelstate.choice(a, "type", tuple(DTYPES)))
         shape = modelstate.fact(a, "shape", list)
         try:
             if "base64" in a:
