@@ -127,8 +127,7 @@ def test_a_dict_is_what_it_is_to_the_online_learner(rows):
         NamedFeatures(hash_bits=5),
     )
     ((data, indices, indptr),) = placed(_core.JsonRows(), [text], features)
-    x, y = rows[0]
-    model.learn_one(x, 1.0)  # predicted -1 at score 0, so a mistake: w = -x
+    model.learn_one(rows[0][0], 1.0)  # predicted -1 at score 0, so a mistake: w = -x
     row = np.zeros(32)
     row[indices[: indptr[1]]] = data[: indptr[1]]
     np.testing.assert_array_equal(-row, model.coef_[0])
