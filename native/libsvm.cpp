@@ -2,20 +2,9 @@
 #include "libsvm.h"
 
 #include "binding.h"
+#include "hand_over.h"
 
 namespace {
-
-template <class T>
-nb::object array_of(T* data, size_t n) {
-    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner));
-}
-
-template <class T>
-nb::object hand_over(Growing<T>& g) {
-    const size_t n = g.size();
-    return array_of(g.release(), n);
-}
 
 // Where each row begins, and where the last ends.
 template <class I>

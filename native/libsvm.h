@@ -4,75 +4,15 @@
 // lines is parsed at a time; what is wrong is kept as a message with the line, counted from the block's first.
 #pragma once
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include <algorithm>
-#include <cfloat>
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
 #include "decimal.h"
+#include "growing.h"
 
 namespace novikoff {
-
-// An array that grows by realloc: large ones are moved by remapping pages, so no second copy exists while they
-// grow, and what is reserved but not yet written takes no memory.
-template <class T>
-class Growing {
-    static_assert(std::is_trivially_copyable_v<T>);
-    T* items = nullptr;
-    size_t used = 0, room = 0;
-
-    void resize_to(size_t n) {
-        void* moved = n > SIZE_MAX / sizeof(T) ? nullptr : std::realloc(items, n * sizeof(T));
-        if (!moved) throw std::bad_alloc();
-        items = static_cast<T*>(moved);
-        room = n;
-#if defined(__linux__)
-        // New pages cost half as much as the parse, huge ones little. All of the array is advised, written or
-        // not: a mapping advised in part becomes two, and those realloc would have to copy.
-        const uintptr_t page = 4096, first = uintptr_t(items) / page * page;
-        const uintptr_t last = (uintptr_t(items + room) + page - 1) / page * page;
-        if (last - first >= uintptr_t(1) << 22) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#endif
-    }
-
-  public:
-    Growing() = default;
-    Growing(const Growing&) = delete;
-    Growing& operator=(const Growing&) = delete;
-    ~Growing() { std::free(items); }
-
-    const T* data() const { return items; }
-    size_t size() const { return used; }
-    void clear() { used = 0; }
-    void shrink(size_t n) { used = n; }
-    void push(T x) {
-        if (used == room) resize_to(room + room / 2 + 1024);
-        items[used++] = x;
-    }
-    template <class U>
-    void append(const Growing<U>& other) {
-        const size_t n = used + other.size();
-        if (n > room) resize_to(std::max(n, room + room / 2));
-        std::copy(other.data(), other.data() + other.size(), items + used);
-        used = n;
-    }
-    // Hands the memory, cut to size, to a caller who frees it.
-    T* release() {
-        resize_to(std::max(used, size_t(1)));
-        T* out = items;
-        items = nullptr;
-        used = room = 0;
-        return out;
-    }
-};
 
 struct LibsvmFormat {
     bool zero_based;
