@@ -25,7 +25,7 @@ import numpy.typing as npt
 from novikoff.linear import LinearModel
 from novikoff.model import Floats
 
-OPSET, IR_VERSION = 17, 8  # what onnxruntime has been reading since 1.13
+OPSET, IR_VERSION = 17, 8  # no newer than the operators need, so that older runtimes read it
 COVERED = 96  # bits below the largest value of a row that digits are made for; 53 would do for equal sizes
 
 
