@@ -84,6 +84,7 @@ struct NamedRows {
         const size_t m = staged.size();
         const int64_t known = names.size();
         for (size_t i = 0; i < m; ++i) number(staged[i]);
+        while (int64_t(latest.size()) < names.size()) latest.push(-1);
         const int64_t begin = int64_t(values.size());
         double* const x = values.extend(m) - begin;
         int32_t* const j = indices.extend(m) - begin;
@@ -124,17 +125,14 @@ struct NamedRows {
     Growing<int64_t> latest;  // a name's latest value
 
     void number(Staged& s) {
-        const bool is_short = s.length <= 8;
-        const char* p = is_short ? nullptr : long_names.data() + s.key;
-        int64_t id = is_short ? names.find_short(s.key, s.length, s.hash) : names.find_long(p, s.length, s.hash);
-        if (id < 0) {
-            char bytes[8];
-            if (is_short) {
-                for (int k = 0; k < 8; ++k) bytes[k] = char(s.key >> 8 * k);
-                p = bytes;
-            }
-            id = names.add(p, s.length, s.hash);
-            latest.push(-1);
+        int64_t id;
+        if (s.length <= 8) {
+            id = names.find_short(s.key, s.length, s.hash);
+            if (id < 0) id = names.add_short(s.key, s.length, s.hash);
+        } else {
+            const char* const p = long_names.data() + s.key;
+            id = names.find_long(p, s.length, s.hash);
+            if (id < 0) id = names.add(p, s.length, s.hash);
         }
         s.key = uint64_t(id);
     }
