@@ -5,26 +5,43 @@
 #pragma once
 
 #include <algorithm>
+#include <cfloat>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "decimal.h"
 #include "growing.h"
+#include "utf8.h"
 
 namespace novikoff {
 
+// All labels of a file are numbers, or all are text, or (where that is allowed) there are none.
+enum class LabelKind : uint8_t { unknown, number, text, none };
+
 struct LibsvmFormat {
-    bool zero_based;
-    int64_t features;  // -1: as many as the largest index asks for
-    int64_t max_line;  // bytes
+    bool zero_based = false;
+    int64_t features = -1;  // -1: as many as the largest index asks for
+    bool optional_labels = false;
+    bool skip_bad = false;  // pass over bad lines, and count them
+    LabelKind kind = LabelKind::unknown;  // as the first row has it
 };
 
 class LibsvmRows {
   public:
+    static constexpr int64_t longest_label = 255;  // bytes, of labels that are text
+    static constexpr size_t messages_kept = 10;
+
+    const LibsvmFormat format;
+    LabelKind kind;
     Growing<double> labels;
-    Growing<int64_t> ends;  // of each row in indices and values
-    Growing<int64_t> qids;  // -1 for a row without; empty as long as no row has one
+    Growing<char> label_text;     // instead of labels when they are text: one behind the other,
+    Growing<int64_t> label_ends;  // and where each ends
+    size_t label_width = 1;       // characters of the longest
+    Growing<int64_t> ends;        // of each row in indices and values
+    Growing<int64_t> qids;        // -1 for a row without; empty as long as no row has one
     Growing<int32_t> narrow;
     Growing<int64_t> wide;  // instead of narrow from the first index that needs it
     Growing<float> singles;
@@ -33,17 +50,28 @@ class LibsvmRows {
     int64_t largest = -1;  // index, from zero
     int64_t lines = 0;     // read so far
     std::string problem;   // in the line after those, when not empty
+    int64_t n_skipped = 0;
+    std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, and what is wrong
 
-    explicit LibsvmRows(bool single) : is_single(single) {}
+    LibsvmRows(bool single, const LibsvmFormat& f) : format(f), kind(f.kind), is_single(single) {}
 
+    size_t n() const { return ends.size(); }
     size_t stored() const { return is_wide ? wide.size() : narrow.size(); }
 
-    void clear() {
-        labels.clear(), ends.clear(), qids.clear(), narrow.clear(), wide.clear(), singles.clear(), doubles.clear();
+    // Forgets the rows, but not which lines they were.
+    void clear_rows() {
+        labels.clear(), label_text.clear(), label_ends.clear(), ends.clear(), qids.clear();
+        narrow.clear(), wide.clear(), singles.clear(), doubles.clear();
+        label_width = 1;
         is_wide = false;
         largest = -1;
-        lines = 0;
-        problem.clear();
+    }
+
+    void clear() {
+        clear_rows();
+        kind = format.kind;
+        lines = n_skipped = 0;
+        problem.clear(), skipped.clear(), jumps.clear();
     }
 
     void widen() {
@@ -55,13 +83,20 @@ class LibsvmRows {
 
     void append(const LibsvmRows& other) {
         if (other.is_single != is_single) throw std::invalid_argument("rows differ in their type of values");
+        if (kind == LabelKind::unknown) kind = other.kind;
+        if (other.n() && other.kind != kind) throw std::invalid_argument("rows differ in their kind of labels");
         if (other.is_wide) widen();
-        const int64_t before = int64_t(stored());
-        if (other.qids.size()) fill_qids(labels.size());
+        const int64_t before = int64_t(stored()), text_before = int64_t(label_text.size());
+        if (other.qids.size()) fill_qids(n());
+        for (size_t i = 0; i < other.jumps.size(); ++i)
+            jump(int64_t(n()) + other.jumps.data()[i].row, lines - int64_t(n()) + other.jumps.data()[i].offset);
         labels.append(other.labels);
+        label_text.append(other.label_text);
+        for (size_t i = 0; i < other.label_ends.size(); ++i) label_ends.push(text_before + other.label_ends.data()[i]);
+        label_width = std::max(label_width, other.label_width);
         for (size_t i = 0; i < other.ends.size(); ++i) ends.push(before + other.ends.data()[i]);
         qids.append(other.qids);
-        if (qids.size()) fill_qids(labels.size());
+        if (qids.size()) fill_qids(n());
         if (other.is_wide) wide.append(other.wide);
         else if (is_wide) wide.append(other.narrow);
         else narrow.append(other.narrow);
@@ -71,19 +106,76 @@ class LibsvmRows {
         lines += other.lines;
     }
 
-    // Parses whole lines (the last may lack its end) and returns whether all of them were sound.
-    bool parse(const char* p, const char* end, const LibsvmFormat& format) {
+    // The line of a row, counted from zero.
+    int64_t row_line(int64_t row) const {
+        const Jump* const j = std::upper_bound(jumps.data(), jumps.data() + jumps.size(), row,
+                                               [](int64_t r, const Jump& jump) { return r < jump.row; });
+        return j == jumps.data() ? row : row + j[-1].offset;
+    }
+
+    // Writes labels that are text as rows of label_width code points, filled up with zeros.
+    void write_labels(uint32_t* out) const {
+        const char* p = label_text.data();
+        for (size_t i = 0; i < label_ends.size(); ++i, out += label_width) {
+            const char* const end = label_text.data() + label_ends.data()[i];
+            uint32_t* const filled = from_utf8(p, end, out);
+            std::fill(filled, out + label_width, 0);
+            p = end;
+        }
+    }
+
+    // Parses whole lines (the last may lack its end) and returns whether all of them were sound or skipped.
+    bool parse(const char* p, const char* end) {
         while (p < end) {
             bool sound;
-            if (is_single) sound = is_wide ? lines_of(wide, singles, p, end, format) : lines_of(narrow, singles, p, end, format);
-            else sound = is_wide ? lines_of(wide, doubles, p, end, format) : lines_of(narrow, doubles, p, end, format);
-            if (!sound) return false;
-            if (p < end) widen();
+            if (is_single) sound = is_wide ? lines_of(wide, singles, p, end) : lines_of(narrow, singles, p, end);
+            else sound = is_wide ? lines_of(wide, doubles, p, end) : lines_of(narrow, doubles, p, end);
+            if (sound) {
+                if (p < end) widen();
+                continue;
+            }
+            if (!format.skip_bad) return false;
+            if (n() == 0) kind = format.kind;  // a bad line decides nothing
+            skip(p, end);
         }
         return true;
     }
 
   private:
+    // From this row on, a row's line is its number plus the offset: lines without a row are rare.
+    struct Jump {
+        int64_t row, offset;
+    };
+    Growing<Jump> jumps;
+
+    void jump(int64_t row, int64_t offset) {
+        if (offset != (jumps.size() ? jumps.data()[jumps.size() - 1].offset : 0)) jumps.push({row, offset});
+    }
+
+    void skip(const char*& p, const char* end) {
+        if (n_skipped++ < int64_t(messages_kept)) skipped.emplace_back(lines, problem);
+        problem.clear();
+        forget();
+        p = next_line(p, end);
+        ++lines;
+    }
+
+    // What the line that is being read has left behind.
+    void forget() {
+        const size_t stored = n() ? size_t(ends.data()[n() - 1]) : 0;
+        labels.shrink(std::min(labels.size(), n()));
+        label_ends.shrink(std::min(label_ends.size(), n()));
+        label_text.shrink(label_ends.size() ? size_t(label_ends.data()[label_ends.size() - 1]) : 0);
+        qids.shrink(std::min(qids.size(), n()));
+        narrow.shrink(std::min(narrow.size(), stored)), wide.shrink(std::min(wide.size(), stored));
+        singles.shrink(std::min(singles.size(), stored)), doubles.shrink(std::min(doubles.size(), stored));
+    }
+
+    static const char* next_line(const char* p, const char* end) {
+        const void* const found = p < end ? std::memchr(p, '\n', size_t(end - p)) : nullptr;
+        return found ? static_cast<const char*>(found) + 1 : end;
+    }
+
     static bool blank(char c) { return c == ' ' || c == '\t'; }
     static bool ends_line(const char* p, const char* end) {
         const char c = at(p, end);
@@ -141,16 +233,63 @@ class LibsvmRows {
         return wrong(std::string("expected a number as ") + what + ", found " + shown(start, end));
     }
 
+    bool is_kind(LabelKind k) {
+        if (kind == LabelKind::unknown) kind = k;
+        return kind == k;
+    }
+
     bool label(const char*& p, const char* end) {
         const char* const start = p;
+        const char* token = p;
+        while (!ends_token(token, end)) ++token;
         double y;
-        if (number(p, end, false, "label", y)) {
-            labels.push(y);
-            return true;
+        const Decimal d = decimal(p, end, y);
+        const bool whole = p == token;
+        p = token;
+        if (d == Decimal::good && whole) {
+            if (is_kind(LabelKind::number)) return labels.push(y), true;
+            return wrong((kind == LabelKind::text ? "expected text as label" : "expected no label") +
+                         std::string(", as in the rows before, found ") + shown(start, end));
         }
-        for (const char* q = start; !ends_token(q, end); ++q)
-            if (*q == ',') return wrong("expected one label, found several: " + shown(start, end));
-        return false;
+        if (format.optional_labels && std::find(start, token, ':') != token) {
+            p = start;
+            return is_kind(LabelKind::none) ||
+                   wrong("expected a label, as in the rows before, found " + shown(start, end));
+        }
+        if (d == Decimal::too_large && whole)
+            return wrong("label " + shown(start, end) + " is too large for float64");
+        if (names_no_number(start, token)) return wrong("expected a finite label, found " + shown(start, end));
+        if (std::find(start, token, ',') != token)
+            return wrong("expected one label, found several: " + shown(start, end));
+        if (kind == LabelKind::none) return wrong("expected no label, as in the rows before, found " + shown(start, end));
+        const int64_t width = kind == LabelKind::number ? 0 : label_characters(start, token);
+        if (width <= 0) return wrong("expected a number as label, found " + shown(start, end));
+        if (token - start > longest_label)
+            return wrong("expected a label of at most 255 bytes, found " + shown(start, end));
+        kind = LabelKind::text;
+        label_text.append(start, size_t(token - start));
+        label_ends.push(int64_t(label_text.size()));
+        label_width = std::max(label_width, size_t(width));
+        return true;
+    }
+
+    // How many characters the label has; 0 or less when it can be none: a byte order mark, controls, a colon.
+    static int64_t label_characters(const char* p, const char* end) {
+        if (end - p >= 3 && !std::memcmp(p, "\xEF\xBB\xBF", 3)) return 0;
+        for (const char* q = p; q < end; ++q)
+            if (static_cast<unsigned char>(*q) < 0x20 || *q == 0x7F || *q == ':') return 0;
+        return utf8_length(p, end);
+    }
+
+    static bool names_no_number(const char* p, const char* end) {
+        if (p < end && (*p == '-' || *p == '+')) ++p;
+        auto is = [&](const char* name) {
+            if (end - p != int64_t(std::strlen(name))) return false;
+            for (int64_t k = 0; k < end - p; ++k)
+                if ((p[k] | 32) != name[k]) return false;
+            return true;
+        };
+        return is("nan") || is("inf") || is("infinity");
     }
 
     // qid:N
@@ -158,10 +297,10 @@ class LibsvmRows {
         const char* const start = p;
         uint64_t q = 0;
         p = digits(p + 4, end, q);
-        const int64_t n = p - (start + 4);
-        if (n < 1 || n > 18 || !ends_token(p, end))
+        const int64_t length = p - (start + 4);
+        if (length < 1 || length > 18 || !ends_token(p, end))
             return wrong("expected qid: and a whole number of at most 18 digits, found " + shown(start, end));
-        fill_qids(labels.size() - 1);
+        fill_qids(n());
         qids.push(int64_t(q));
         return true;
     }
@@ -189,12 +328,10 @@ class LibsvmRows {
     // Parses from `from` until the end, a problem, or a row with an index that I cannot hold; `from` is then
     // its line. The cursor p is a copy that nothing points to, so that it stays in a register.
     template <class I, class V>
-    bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end,
-                  const LibsvmFormat& format) {
+    bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
         const uint64_t base = format.zero_based ? 0 : 1;
         while (from < end) {
             const char* p = from;
-            const size_t begin = values.size();
             while (blank(at(p, end))) ++p;
             if (!ends_line(p, end)) {
                 const char* head = p;
@@ -225,7 +362,7 @@ class LibsvmRows {
                     ++p;  // the colon
                     if (index < next) return bad_index(index, next, next == base);
                     if (index - base > uint64_t(std::numeric_limits<I>::max()) - 1) {
-                        forget(indices, values, begin);
+                        forget();
                         return true;
                     }
                     next = index + 1;
@@ -249,25 +386,14 @@ class LibsvmRows {
                     return wrong("index " + std::to_string(next - 1) + " is too large for n_features=" +
                                  std::to_string(format.features));
                 largest = std::max(largest, last);
+                jump(int64_t(n()), lines - int64_t(n()));
                 ends.push(int64_t(values.size()));
-                if (qids.size()) fill_qids(labels.size());
+                if (qids.size()) fill_qids(n());
             }
-            const void* const found = std::memchr(p, '\n', size_t(end - p));
-            p = found ? static_cast<const char*>(found) : end;
-            if (p - from > format.max_line)
-                return wrong("the line has more than max_line=" + std::to_string(format.max_line) + " bytes");
-            from = p < end ? p + 1 : end;
+            from = next_line(p, end);
             ++lines;
         }
         return true;
-    }
-
-    template <class I, class V>
-    void forget(Growing<I>& indices, Growing<V>& values, size_t begin) {
-        indices.shrink(begin);
-        values.shrink(begin);
-        labels.shrink(labels.size() - 1);
-        if (qids.size() > labels.size()) qids.shrink(labels.size());
     }
 };
 

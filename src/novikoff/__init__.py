@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from novikoff.libsvm import load as load
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
+    from novikoff.sources import open_source as open_source
     from novikoff.voted import VotedPerceptron as VotedPerceptron
 
 _HOMES = {
@@ -21,9 +22,10 @@ _HOMES = {
     "Perceptron": "novikoff.perceptron",
     "VotedPerceptron": "novikoff.voted",
     "load": "novikoff.libsvm",
+    "open_source": "novikoff.sources",
 }
 
-__all__ = ["OnlinePerceptron", "Perceptron", "VotedPerceptron", "__version__", "load"]
+__all__ = ["OnlinePerceptron", "Perceptron", "VotedPerceptron", "__version__", "load", "open_source"]
 
 
 def __getattr__(name: str) -> Any:

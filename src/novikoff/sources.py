@@ -1,0 +1,208 @@
+"""Files of any format as a source: which format it is, and who reads it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths
+from novikoff.features import Features
+from novikoff.source import Source
+
+# ---- The formats, and what opens each: a new one is one line here. ------------------------------------
+# A format of lines is opened by a function of a ByteStream; a table, which its library reads by itself, by
+# one of the paths and the format's name. Either takes `features` and its own options, all by name.
+TEXT, TABLE = True, False
+FORMATS: dict[str, tuple[bool, str, str]] = {
+    "libsvm": (TEXT, "novikoff.libsvm", "open_text"),
+    "vw": (TEXT, "novikoff.vw", "open_text"),
+    "jsonl": (TEXT, "novikoff.jsonl", "open_text"),
+    "csv": (TABLE, "novikoff.tables", "TableSource"),
+    "tsv": (TABLE, "novikoff.tables", "TableSource"),
+    "parquet": (TABLE, "novikoff.tables", "TableSource"),
+    "arrow": (TABLE, "novikoff.tables", "TableSource"),
+}
+# --------------------------------------------------------------------------------------------------------
+
+SUFFIXES = {
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".vw": "vw",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+}  # .txt and others say nothing
+HEAD = 1 << 16  # bytes that are looked at
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+def open_source(
+    paths: Paths,
+    *,
+    format: str | None = None,
+    features: Features | None = None,
+    max_line: int = MAX_LINE,
+    max_expansion: int = MAX_EXPANSION,
+    **options: Any,
+) -> Source:
+    """Open files to learn from, or to predict, block by block.
+
+    Parameters
+    ----------
+    paths : str, path, open binary file, or a list of these
+        The files, read one after the other. A pattern such as ``"day*.svm"`` stands for the files that match
+        it, in the order of their names, and ``"-"`` for standard input. They may be compressed by gzip,
+        bzip2, xz or Zstandard.
+    format : default None
+        'libsvm', 'vw', 'jsonl', 'csv', 'tsv', 'parquet' or 'arrow' (Feather too); None to tell it from the
+        names and, where they do not say, from the first lines.
+    features : default None
+        The features of a model that exists: what they do not know has no column. None for new ones, which
+        grow as the files are read.
+    max_line : default 64 MiB
+        Longest line in bytes: a file with a longer one is taken for something else.
+    max_expansion : default 1000
+        How many times its size a compressed file may expand to; up to 64 MiB are never refused.
+    **options
+        What the format at hand takes besides. All formats of lines: `n_jobs`, threads that parse (default −1,
+        all cores); `block_size`, bytes of text in a block; `labelled=False` when rows may come without
+        labels; `skip_bad_lines=True` to pass over malformed lines, which `source.skipped` then counts and
+        shows.
+        LIBSVM: `zero_based` (default False), whether features are counted from 0; `n_features`, columns there
+        are, when not as many as the largest index asks for.
+
+    Returns
+    -------
+    Source
+        `blocks()` gives the rows in order; `features` names the columns.
+
+    Raises
+    ------
+    ValueError
+        When the format cannot be told, or does not know an option. Malformed text is reported while it is
+        read, with the file, the line, what was found and what was expected.
+    OSError
+        When a file cannot be opened or read, or no file matches a pattern.
+
+    Examples
+    --------
+    >>> import io, novikoff
+    >>> source = novikoff.open_source(io.BytesIO(b"spam 1:0.5 3:2\\nham 2:1\\n"))
+    >>> for block in source.blocks():
+    ...     print(block.X.shape, block.labels, block.where(1))
+    (2, 3) ['spam' 'ham'] <BytesIO>, line 2
+    >>> source.format, source.features.names([0, 2])
+    ('libsvm', ['1', '3'])
+    """
+    stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
+    try:
+        if format is None:
+            format = _recognised(stream)
+            if stream.can_reread:
+                stream.close()
+        elif format not in FORMATS:
+            raise ValueError(f"format={format!r} is not known: expected one of {', '.join(FORMATS)}.")
+        is_text, module, name = FORMATS[format]
+        opener = getattr(import_module(module), name)
+        if is_text:
+            return _opened(format, opener, stream, {"features": features}, options)
+        given: Any = paths
+        if not stream.can_reread:
+            given = stream.reader()  # some of it has been read
+        fixed = {"format": format, "features": features}
+        for limit, value, default in (
+            ("max_line", max_line, MAX_LINE),
+            ("max_expansion", max_expansion, MAX_EXPANSION),
+        ):
+            if value != default:
+                options[limit] = value
+        return _opened(format, opener, given, fixed, options)
+    except BaseException:
+        stream.close()
+        raise
+
+
+def _opened(
+    format: str, opener: Callable[..., Source], first: Any, fixed: dict[str, Any], options: dict[str, Any]
+) -> Source:
+    """Call the opener of a format, unless it does not know one of the options."""
+    known = [
+        name
+        for name, parameter in inspect.signature(opener).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in fixed
+    ]
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        raise ValueError(
+            f"{unknown[0]} is no option of the format {format!r}, which has {', '.join(sorted(known))}."
+        )
+    return opener(first, **fixed, **options)
+
+
+def _recognised(stream: ByteStream) -> str:
+    """The format, by the names of the files or else by how the first begins."""
+    said = [_by_name(name) for name in stream.names]
+    if said[0] is None:
+        said[0] = _by_content(stream.head(HEAD))
+    if said[0] is None:
+        raise ValueError(
+            f"{stream.names[0]}: neither the name nor the first lines tell the format; name it: "
+            f"format= one of {', '.join(FORMATS)}."
+        )
+    for name, other in zip(stream.names, said, strict=True):
+        if other not in (None, said[0]):
+            raise ValueError(
+                f"{stream.names[0]} is {said[0]} and {name} is {other}, but a source has files of one format."
+            )
+    return said[0]
+
+
+def _by_name(name: str) -> str | None:
+    stem, suffix = os.path.splitext(name.lower())  # noqa: PTH122
+    if suffix in COMPRESSED:
+        suffix = os.path.splitext(stem)[1]  # noqa: PTH122
+    return SUFFIXES.get(suffix)
+
+
+# label, qid and index:value, of which there must be one; a comment may follow
+_LIBSVM = re.compile(
+    rb"([^\s:|,]+\s+)?(qid:\d+\s+)?\d+:[-+.\d][-+.\deE]*(\s+\d+:[-+.\d][-+.\deE]*)*\s*(#.*)?"
+)
+# at most label, importance, base and tag before the bar, of which only the tag may be a word of any kind
+_VW = re.compile(rb"\s*([-+.\deE]+\s+){0,3}[^\s|,{]*\|.*")
+
+
+def _by_content(head: bytes) -> str | None:
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    lines = head.split(b"\n")
+    if len(head) >= HEAD:  # the last line is cut off, perhaps in a word
+        lines[-1] = b"".join(lines[-1].rsplit(None, 1)[:-1])
+    for line in lines:
+        line = line.strip()
+        if not line or line.startswith(b"#"):
+            continue
+        if line.startswith(b"{"):
+            return "jsonl"
+        if _LIBSVM.fullmatch(line):
+            return "libsvm"
+        if _VW.fullmatch(line):
+            return "vw"
+        if b"\t" in line:
+            return "tsv"
+        if b"," in line:
+            return "csv"
+    return None
