@@ -179,12 +179,11 @@ class Vocabulary {
         }
         list.truncate(n);
     }
-    // Hands over the names, and is empty.
+    // Hands over the names, and is as new.
     NameList take() {
-        std::fill(slots.begin(), slots.end(), Slot{});
-        NameList out;
-        std::swap(out, list);
-        return out;
+        Table(smallest).swap(slots);
+        mask = smallest - 1;
+        return std::exchange(list, NameList());
     }
 };
 
