@@ -204,7 +204,10 @@ def test_labels_may_be_optional():
         parser = _core.VwRows(label="optional")
         assert not parser.parse(text) and (parser.lines, parser.problem) == (1, message)
     parser = _core.VwRows(kind="text")
-    assert not parser.parse(b"1 | a") and parser.problem == "expected text as label, as in the rows before, found '1'"
+    assert (
+        not parser.parse(b"1 | a")
+        and parser.problem == "expected text as label, as in the rows before, found '1'"
+    )
     with pytest.raises(ValueError, match="'required' or 'optional'"):
         _core.VwRows(label="none")
 
