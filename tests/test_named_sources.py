@@ -1,13 +1,13 @@
-"""Vowpal Wabbit text and JSON lines through `open_source`: the same rows as LIBSVM text, however they are read."""
+"""Vowpal Wabbit text and JSON lines through `open_source`: the rows of LIBSVM text, however they are read."""
 
 import io
 import json
 
 import numpy as np
 import pytest
-from named_rows import plain
 
 import novikoff
+from named_rows import plain
 from novikoff.features import NamedFeatures
 
 RNG = np.random.default_rng(3)

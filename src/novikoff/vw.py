@@ -1,7 +1,7 @@
 """Vowpal Wabbit text as a source.
 
-A line is ``[label [importance [base]]] ['tag]|[namespace][:scale] feature[:value] ... |...``, with blanks or tabs
-between; native/vw.h has the details.
+A line is ``[label [importance [base]]] ['tag]|[namespace][:scale] feature[:value] ... |...``, with blanks or
+tabs between; native/vw.h has the details.
 """
 
 from __future__ import annotations
