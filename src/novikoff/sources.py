@@ -19,8 +19,8 @@ from novikoff.source import Source
 TEXT, TABLE = True, False
 FORMATS: dict[str, tuple[bool, str, str]] = {
     "libsvm": (TEXT, "novikoff.libsvm", "open_text"),
-    "vw": (TEXT, "novikoff.named", "open_vw"),
-    "jsonl": (TEXT, "novikoff.named", "open_jsonl"),
+    "vw": (TEXT, "novikoff.vw", "open_text"),
+    "jsonl": (TEXT, "novikoff.jsonl", "open_text"),
     "csv": (TABLE, "novikoff.tables", "TableSource"),
     "tsv": (TABLE, "novikoff.tables", "TableSource"),
     "parquet": (TABLE, "novikoff.tables", "TableSource"),
