@@ -198,7 +198,9 @@ inline bool token_decimal(const char* p, const char* end, double& out, double& p
     power = decimal_tables.power[negative][place];
     return true;
 }
-#else
+#endif
+
+#if !(defined(__SSSE3__) && defined(__SSE4_1__))
 // The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits], all of p to end,
 // in eight bytes or less. False when it is of another form. The number is out / power: both are exact.
 inline bool token_decimal(const char* p, const char* end, double& out, double& power) {
@@ -215,6 +217,39 @@ inline bool token_decimal(const char* p, const char* end, double& out, double& p
     out = double(int64_t(leading(joined, n)));
     power = negative ? -powers_of_ten[point ? n - i : 0] : powers_of_ten[point ? n - i : 0];
     return true;
+}
+#endif
+
+#if defined(__AVX2__)
+// Both in one: 1 to 8 digits from p, a colon, and a decimal up to end.
+inline bool token_pair(const char* p, const char* colon, const char* end, int64_t& index, double& out, double& power) {
+    const size_t negative = colon[1] == '-', n = size_t(end - colon) - 1 - negative, digits = size_t(colon - p);
+    if (n - 1 > 14 || digits - 1 > 7) return false;
+    auto row = [](const void* t) { return _mm_loadu_si128(static_cast<const __m128i*>(t)); };
+    auto rows = [&](const void* low, const void* high) {
+        return _mm256_inserti128_si256(_mm256_castsi128_si256(row(low)), row(high), 1);
+    };
+    __m256i v = _mm256_xor_si256(rows(end - 16, colon - 16), _mm256_set1_epi8('0'));
+    v = _mm256_and_si256(v, rows(decimal_tables.last[n], decimal_tables.last[digits]));
+    auto equal = [&](__m256i to) { return unsigned(_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, to))); };
+    const unsigned point = equal(_mm256_set1_epi8('.' ^ '0')), other = equal(_mm256_max_epu8(v, _mm256_set1_epi8(10)));
+    if ((other ^ point) | (point & ((point - 1) | 0xFFFF8000))) return false;
+    const unsigned place = unsigned(__builtin_ctz(point | 0x10000));
+    v = _mm256_shuffle_epi8(v, rows(decimal_tables.closing[place], decimal_tables.closing[16]));
+    v = _mm256_maddubs_epi16(v, _mm256_set1_epi16(0x010A));
+    v = _mm256_madd_epi16(v, _mm256_set1_epi32(0x00010064));
+    v = _mm256_packus_epi32(v, v);
+    v = _mm256_madd_epi16(v, _mm256_set1_epi32(0x00012710));
+    index = _mm256_extract_epi32(v, 5);
+    const __m128d halves = _mm_cvtepi32_pd(_mm256_castsi256_si128(v));
+    out = _mm_cvtsd_f64(halves) * 1e8 + _mm_cvtsd_f64(_mm_unpackhi_pd(halves, halves));
+    power = decimal_tables.power[negative][place];
+    return true;
+}
+#else
+// Both, one after the other: 1 to 8 digits from p, a colon, and a decimal up to end.
+inline bool token_pair(const char* p, const char* colon, const char* end, int64_t& index, double& out, double& power) {
+    return size_t(colon - p) - 1 < 8 && token_digits(p, colon, index) && token_decimal(colon + 1, end, out, power);
 }
 #endif
 

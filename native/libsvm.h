@@ -414,9 +414,9 @@ class LibsvmRows {
         return index < uint64_t(std::numeric_limits<I>::max()) ? int64_t(index) : -1;
     }
     template <class V>
-    [[gnu::noinline]] static bool long_value(const char* p, const char* end, double* out) {
-        if (decimal(p, end, *out) != Decimal::good || p != end) return false;
-        return std::is_same_v<V, double> || std::fabs(*out) < 0x1.ffffffp127;
+    [[gnu::noinline]] static bool long_value(const char* p, const char* end, double& out) {
+        if (decimal(p, end, out) != Decimal::good || p != end) return false;
+        return std::is_same_v<V, double> || std::fabs(out) < 0x1.ffffffp127;
     }
 
     // A row of the common form: single blanks between tokens, no comment. Its tokens end at the separators from s,
@@ -436,22 +436,19 @@ class LibsvmRows {
             const char* const colon = text + t[0];
             const char* const stop = text + t[1];
             int64_t index;
-            if (size_t(colon - p) - 1 < 8) {
-                if (!token_digits(p, colon, index)) return false;
-            } else {
+            double x, power;
+            if (!token_pair(p, colon, stop, index, x, power)) {
+                double y;  // x stays in a register
                 index = long_index<I>(p, colon);
+                if (!long_value<V>(colon + 1, stop, y)) return false;
+                x = y;
+                power = 1;
             }
             if (index < next) return false;
             next = index + 1;
             *index_out++ = I(index - base);
-            double x, power;
-            if (token_decimal(colon + 1, stop, x, power)) {
-                *number_out = x;
-                *power_out = power;
-            } else {
-                if (!long_value<V>(colon + 1, stop, number_out)) return false;
-                *power_out = 1;
-            }
+            *number_out = x;
+            *power_out = power;
             ++number_out, ++power_out;
             p = stop;
             ++t;
