@@ -1,9 +1,11 @@
 // Fuzzing without libFuzzer: mutates seeds for a bounded time.   driver SECONDS [SEED]
 //
-// The text at hand is written to a file before it is tried, so that whatever brings the process down can be replayed:
-// driver replay PARSER FILE
+// A text that brings the process down is left in a file, from which it can be replayed: driver replay PARSER FILE
+#include <sanitizer/common_interface_defs.h>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -42,26 +44,33 @@ std::string mutated(std::string text, const std::vector<std::string>& others, Ra
     return text.substr(0, 4000);
 }
 
+std::string path, text;  // at hand
+
+void leave_text() {
+    std::ofstream(path, std::ios::binary) << text;
+    std::fprintf(stderr, "the text is in %s\n", path.c_str());
+}
+
 void run(const novikoff::fuzz::Target& target, double seconds, uint64_t seed) {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     Random random(seed);
     std::vector<std::string> pool = target.seeds;
-    const std::string path = "fuzz-" + target.name + ".txt";
+    path = "fuzz-" + target.name + ".txt";
+    __sanitizer_set_death_callback(leave_text);
+    std::signal(SIGABRT, [](int) { leave_text(); });
     size_t runs = 0;
     while (std::chrono::duration<double>(Clock::now() - start).count() < seconds) {
         // now and then seeds again and again, so that lines also stand in the middle of long texts
-        std::string text = pool[below(random, pool.size())];
+        text = pool[below(random, pool.size())];
         for (size_t k = below(random, 4); k--;) text += pool[below(random, pool.size())];
-        text = mutated(text, pool, random);
-        std::ofstream(path, std::ios::binary | std::ios::trunc) << text << std::flush;
+        text = mutated(std::move(text), pool, random);
         target.run(text.data(), text.size());
         if (++runs % 16 == 0) {
             if (pool.size() < 500) pool.push_back(text);
             else pool[target.seeds.size() + below(random, pool.size() - target.seeds.size())] = text;
         }
     }
-    std::remove(path.c_str());
     std::printf("%s: %zu texts, nothing found\n", target.name.c_str(), runs);
 }
 
