@@ -130,6 +130,7 @@ void bind_voted(nb::module_& m);  // voted.cpp
 void bind_online(nb::module_&);  // online.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
+void bind_named(nb::module_&);   // named.cpp
 
 NB_MODULE(NOVIKOFF_MODULE, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
@@ -315,4 +316,6 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     bind_online(m);
 
     bind_libsvm(m);
+
+    bind_named(m);
 }

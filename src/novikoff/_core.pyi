@@ -135,6 +135,82 @@ LibsvmArrays = tuple[
     npt.NDArray[Any] | None, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Order | None
 ]
 
+class Names:
+    """Names of features, packed, with their hashes."""
+
+    def __init__(self, strings: Iterable[str]) -> None: ...
+    def __len__(self) -> int: ...
+    def strings(self) -> list[str]: ...
+
+class Vocabulary:
+    """The columns of names: one each, in order of appearance, or by hash."""
+
+    def __init__(self, hash_bits: int | None = None, seed: int = 0) -> None: ...
+    @property
+    def size(self) -> int: ...
+    def place(self, names: Names, grow: bool) -> Order: ...
+    def names(self, columns: Order) -> list[str]: ...
+    def state(self) -> tuple[npt.NDArray[np.uint8], Order, Order | None]: ...
+    def load(self, bytes: npt.NDArray[np.uint8], offsets: Order, columns: Order | None) -> None: ...
+
+NamedCsr = tuple[Floats, npt.NDArray[np.int32], Order, Names]
+LabelledCsr = tuple[
+    npt.NDArray[Any] | None, Floats | None, Floats, npt.NDArray[np.int32], Order, Names
+]  # labels, weights, data, indices, indptr, names
+
+class _NamedLines:
+    """What all parsers of lines with named features offer. Lines are counted from 0."""
+
+    def parse(self, text: bytes | bytearray | memoryview) -> bool: ...
+    def clear(self) -> None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def n_skipped(self) -> int: ...
+    @property
+    def skipped(self) -> list[tuple[int, str]]: ...
+    def row_line(self, row: int) -> int: ...
+    def row_lines(self) -> Order: ...
+    def view(self) -> LabelledCsr: ...
+    def take(self) -> LabelledCsr: ...
+
+class VwRows(_NamedLines):
+    """Rows read from Vowpal Wabbit text."""
+
+    def __init__(self, *, label: str = "required", skip_bad: bool = False, max_line: int = ...) -> None: ...
+
+class JsonRows(_NamedLines):
+    """Rows read from JSON lines."""
+
+    def __init__(
+        self,
+        label_key: str = "label",
+        weight_key: str | None = None,
+        features_key: str = "features",
+        ignore: Iterable[str] = (),
+        *,
+        label: str = "required",
+        skip_bad: bool = False,
+        max_line: int = ...,
+    ) -> None: ...
+
+def recolumn(
+    data: Floats, indices: npt.NDArray[np.int32], indptr: Order, columns: Order
+) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any]]: ...
+def word_rows(
+    offsets: npt.NDArray[Any],
+    data: npt.NDArray[np.uint8],
+    valid: npt.NDArray[np.uint8] | None,
+    start: int,
+    n: int,
+    prefix: str,
+    ngrams: int = 1,
+    lowercase: bool = True,
+) -> NamedCsr: ...
 def epoch(
     learner: Learner,
     rows: Rows,

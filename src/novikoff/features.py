@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff import _core
+
 State = tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]  # what JSON can say, and arrays
 
 
@@ -68,16 +70,59 @@ class NumberedFeatures(Features):
 class NamedFeatures(Features):
     """Columns by name: an exact vocabulary in order of appearance, or the hash of a name.
 
-    With `hash_bits` there are 2**hash_bits columns, and each is called after the first name that led to it.
+    With `hash_bits` there are 2**hash_bits columns, and each is called after the first name that led to it,
+    or ``hash_123`` when none has. The hash is that of `OnlinePerceptron`.
+
+    Parameters
+    ----------
+    hash_bits : default None
+        None for an exact vocabulary.
+    seed : default 0
+        Chooses the hash; not used without `hash_bits`.
+    fixed : default False
+        Whether new names get no column (exact) or are not kept (hashed): so it is with an existing model's.
+
+    Examples
+    --------
+    >>> features = NamedFeatures()
+    >>> features.place(["age", "job=cook", "age"]).tolist()
+    [0, 1, 0]
+    >>> features.n_columns, features.names([1, 0])
+    (2, ['job=cook', 'age'])
     """
 
     kind = "named"
 
-    def __init__(self, *, hash_bits: int | None = None, seed: int = 0) -> None:
-        self.hash_bits, self.seed = hash_bits, seed
-        self.fixed = False  # whether new names get no column
-        raise NotImplementedError
+    def __init__(self, *, hash_bits: int | None = None, seed: int = 0, fixed: bool = False) -> None:
+        self.hash_bits, self.seed, self.fixed = hash_bits, seed, fixed
+        self._vocabulary = _core.Vocabulary(hash_bits, seed)
 
-    def place(self, names: Any) -> npt.NDArray[np.int64]:
-        """The column of each name, −1 where it has none."""
-        raise NotImplementedError
+    @property
+    def n_columns(self) -> int:
+        return self._vocabulary.size
+
+    def place(self, names: _core.Names | Iterable[str]) -> npt.NDArray[np.int64]:
+        """The column of each name, −1 where it has none.
+
+        Whoever reads a stream asks for the names of its blocks in the stream's order, one block at a time.
+        """
+        packed = names if isinstance(names, _core.Names) else _core.Names(names)
+        return self._vocabulary.place(packed, not self.fixed)
+
+    def names(self, columns: Iterable[int]) -> list[str]:
+        return self._vocabulary.names(np.fromiter(columns, np.int64))
+
+    def state(self) -> State:
+        names, offsets, columns = self._vocabulary.state()
+        arrays: dict[str, npt.NDArray[Any]] = {"names": names, "name_offsets": offsets}
+        if columns is not None:
+            arrays["name_columns"] = columns
+        return {"hash_bits": self.hash_bits, "seed": self.seed}, arrays
+
+    @classmethod
+    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> NamedFeatures:
+        """The object that `state` was taken from, fixed."""
+        bits = facts["hash_bits"]
+        features = cls(hash_bits=None if bits is None else int(bits), seed=int(facts["seed"]), fixed=True)
+        features._vocabulary.load(arrays["names"], arrays["name_offsets"], arrays.get("name_columns"))
+        return features

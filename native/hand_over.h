@@ -1,0 +1,28 @@
+// Arrays made here as NumPy arrays, without a copy.
+#pragma once
+
+#include <cstdlib>
+
+#include "binding.h"
+#include "growing.h"
+
+// Memory from malloc, to be freed with the array.
+template <class T>
+nb::object array_of(T* data, size_t n) {
+    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner));
+}
+
+template <class T>
+nb::object hand_over(Growing<T>& g) {
+    const size_t n = g.size();
+    return array_of(g.release(), n);
+}
+
+// What `owner` keeps, for as long as it leaves it there.
+template <class T>
+nb::object alias(const Growing<T>& g, nb::handle owner) {
+    static T nothing{};
+    T* const data = const_cast<T*>(g.size() ? g.data() : &nothing);
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {g.size()}, owner));
+}

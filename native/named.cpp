@@ -1,0 +1,322 @@
+// Binds names of features, and the parsers of text that has them.
+#include "named.h"
+
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "binding.h"
+#include "hand_over.h"
+#include "vw.h"
+
+namespace {
+
+nb::object decoded(std::string_view name) {
+    // text of unknown origin may hold any bytes; what is no UTF-8 is shown by its codes
+    return nb::steal(PyUnicode_DecodeUTF8(name.data(), Py_ssize_t(name.size()), "backslashreplace"));
+}
+
+std::string_view utf8(nb::handle name) {
+    Py_ssize_t n;
+    const char* const p = PyUnicode_Check(name.ptr()) ? PyUnicode_AsUTF8AndSize(name.ptr(), &n) : nullptr;
+    if (!p && !PyErr_Occurred()) throw nb::type_error("a name is a str");
+    if (!p) throw nb::python_error();
+    return {p, size_t(n)};
+}
+
+// Names of one block, in order: its own, or a parser's as long as that leaves them alone.
+struct Names {
+    std::shared_ptr<const NameList> own;
+    const NameList* list;
+    nb::object owner;
+
+    explicit Names(NameList names) : own(std::make_shared<NameList>(std::move(names))), list(own.get()) {}
+    Names(const NameList& names, nb::object owner) : list(&names), owner(std::move(owner)) {}
+
+    explicit Names(nb::iterable strings) {
+        auto made = std::make_shared<NameList>();
+        for (nb::handle s : strings) {
+            const std::string_view name = utf8(s);
+            made->push(name.data(), name.size(), hash_bytes(name.data(), name.size(), 0));
+        }
+        own = made;
+        list = own.get();
+    }
+};
+
+// Where names lead: to a column each, or to one of 2^bits that they share.
+class Columns {
+    std::variant<Vocabulary, HashedNames> places;
+
+    const NameList& kept() const {
+        return std::visit([](auto& p) -> const NameList& { return p.list; }, places);
+    }
+    Vocabulary* exact() { return std::get_if<Vocabulary>(&places); }
+    HashedNames* hashed() { return std::get_if<HashedNames>(&places); }
+
+    int64_t put(std::string_view name, uint64_t hash, bool grow) {
+        if (HashedNames* h = hashed()) return grow ? h->put(name, hash) : h->column(name, hash);
+        const int64_t j = exact()->find(name.data(), name.size(), hash);
+        return j < 0 && grow ? exact()->add(name.data(), name.size(), hash) : j;
+    }
+
+  public:
+    Columns(std::optional<int> bits, uint64_t seed) {
+        if (!bits) return;
+        if (*bits < 1 || *bits > 30) throw std::invalid_argument("hash_bits must be from 1 to 30");
+        places.emplace<HashedNames>(*bits, seed);
+    }
+
+    int64_t size() const {
+        return std::visit([](auto& p) { return p.size(); }, places);
+    }
+
+    nb::object place(const Names& names, bool grow) {
+        const NameList& list = *names.list;
+        Growing<int64_t> columns;
+        {
+            nb::gil_scoped_release nogil;
+            constexpr int64_t ahead = 12;
+            for (int64_t i = 0; i < list.size(); ++i) {
+                if (i + ahead < list.size())
+                    std::visit([&](auto& p) { p.prefetch(list.hashes[size_t(i + ahead)]); }, places);
+                columns.push(put(list[i], list.hashes[size_t(i)], grow));
+            }
+        }
+        return hand_over(columns);
+    }
+
+    nb::list names(const Order& columns) {
+        nb::list out;
+        std::vector<std::pair<int64_t, int64_t>> by_column;  // and the name's number
+        if (HashedNames* h = hashed()) {
+            for (int64_t i = 0; i < h->list.size(); ++i) by_column.emplace_back(h->columns[size_t(i)], i);
+            std::sort(by_column.begin(), by_column.end());
+        }
+        for (size_t k = 0; k < columns.shape(0); ++k) {
+            const int64_t j = columns.data()[k];
+            if (j < 0 || j >= size()) throw nb::index_error(("there is no column " + std::to_string(j)).c_str());
+            int64_t i = j;
+            if (hashed()) {
+                const auto found = std::lower_bound(by_column.begin(), by_column.end(), std::make_pair(j, int64_t(0)));
+                i = found == by_column.end() || found->first != j ? -1 : found->second;
+            }
+            out.append(i < 0 ? nb::cast("hash_" + std::to_string(j)) : decoded(kept()[i]));
+        }
+        return out;
+    }
+
+    nb::tuple state() {
+        const NameList& list = kept();
+        Growing<uint8_t> bytes;
+        bytes.append(list.bytes.data(), list.bytes.size());
+        Growing<int64_t> offsets, columns;
+        offsets.push(0);
+        offsets.append(list.ends);
+        if (HashedNames* h = hashed()) columns.append(h->columns);
+        return nb::make_tuple(hand_over(bytes), hand_over(offsets), hashed() ? hand_over(columns) : nb::none());
+    }
+
+    void load(const Vector<const uint8_t>& bytes, const Order& offsets, const std::optional<Order>& columns) {
+        const size_t n = offsets.shape(0) - 1;
+        const int64_t* const at = offsets.data();
+        bool sound = offsets.shape(0) > 0 && at[0] == 0 && at[n] == int64_t(bytes.shape(0));
+        for (size_t i = 0; sound && i < n; ++i) sound = at[i] <= at[i + 1];
+        if (!sound) throw std::invalid_argument("the offsets of names must increase from 0 to the number of bytes");
+        if (size() && exact()) throw std::invalid_argument("there are names already");
+        if (bool(columns) != bool(hashed()) || (columns && columns->shape(0) != n))
+            throw std::invalid_argument("hashed names, and only they, have a column each");
+        const char* const text = reinterpret_cast<const char*>(bytes.data());
+        for (size_t i = 0; i < n; ++i) {
+            const std::string_view name(text + at[i], size_t(at[i + 1] - at[i]));
+            const uint64_t hash = hash_bytes(name.data(), name.size(), 0);
+            const int64_t before = kept().size();
+            const int64_t j = put(name, hash, true);
+            if (kept().size() == before) throw std::invalid_argument("two names share column " + std::to_string(j));
+            if (columns && columns->data()[i] != j)
+                throw std::invalid_argument("a name does not hash to its column: another seed or number of bits");
+        }
+    }
+};
+
+// Labels that are text as NumPy has them: as many characters for each as the longest needs.
+nb::object text_labels(const NamedLines& rows) {
+    const size_t n = rows.n();
+    auto each = [&](size_t i, auto&& f) {  // f(code point); the labels are known to be UTF-8
+        const char *p = rows.text.data() + (i ? rows.ends[i - 1] : 0), *const end = rows.text.data() + rows.ends[i];
+        while (p < end) {
+            uint32_t c = static_cast<unsigned char>(*p++);
+            const int more = c < 0xC0 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
+            if (more) c &= 0x3Fu >> more;
+            for (int k = 0; k < more; ++k) c = c << 6 | (static_cast<unsigned char>(*p++) & 0x3F);
+            f(c);
+        }
+    };
+    size_t width = 1;
+    for (size_t i = 0; i < n; ++i) {
+        size_t length = 0;
+        each(i, [&](uint32_t) { ++length; });
+        width = std::max(width, length);
+    }
+    if (n && width > SIZE_MAX / 4 / n) throw std::bad_alloc();
+    uint32_t* const letters = static_cast<uint32_t*>(std::calloc(std::max(n * width, size_t(1)), 4));
+    if (!letters) throw std::bad_alloc();
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t* out = letters + i * width;
+        each(i, [&](uint32_t c) { *out++ = c; });
+    }
+    return array_of(letters, n * width).attr("view")("U" + std::to_string(width));
+}
+
+template <class T>
+nb::object copy_of(const Growing<T>& g) {
+    Growing<T> copy;
+    copy.append(g);
+    return hand_over(copy);
+}
+
+// (labels or None, weights or None, data, indices, indptr, names)
+nb::tuple view(nb::handle self, NamedLines& rows) {
+    nb::object labels = nb::none();
+    if (rows.kind == NamedLines::Kind::number) labels = alias(rows.labels, self);
+    if (rows.kind == NamedLines::Kind::text) labels = text_labels(rows);
+    nb::object weights = rows.weights.size() ? alias(rows.weights, self) : nb::none();
+    return nb::make_tuple(labels, weights, alias(rows.values, self), alias(rows.indices, self),
+                          alias(rows.pointers, self), Names(rows.names.list, nb::borrow(self)));
+}
+
+nb::tuple take(NamedLines& rows) {
+    nb::object labels = nb::none();
+    if (rows.kind == NamedLines::Kind::number) labels = copy_of(rows.labels);
+    if (rows.kind == NamedLines::Kind::text) labels = text_labels(rows);
+    nb::object weights = rows.weights.size() ? copy_of(rows.weights) : nb::none();
+    nb::tuple out = nb::make_tuple(labels, weights, hand_over(rows.values), hand_over(rows.indices),
+                                   hand_over(rows.pointers), Names(rows.names.take()));
+    rows.pointers.push(0);
+    rows.clear();
+    return out;
+}
+
+// What all parsers of lines offer.
+template <class Parser, class Class>
+void bind_lines(Class& c) {
+    c.def(
+         "parse",
+         [](Parser& rows, const Vector<const uint8_t>& text) {
+             const char* const p = reinterpret_cast<const char*>(text.data());
+             const size_t n = text.shape(0);
+             nb::gil_scoped_release nogil;
+             return n == 0 || rows.parse(p, p + n);
+         },
+         nb::arg("text"), "Append the rows of whole lines. False leaves the reason in `problem`.")
+        .def("clear", &Parser::clear, "Forget everything but the memory it took.")
+        .def_prop_ro("n", [](const Parser& rows) { return rows.n(); })
+        .def_prop_ro("lines", [](const Parser& rows) { return rows.lines; }, "Lines read so far.")
+        .def_prop_ro("problem", [](const Parser& rows) { return rows.problem; },
+                     "What is wrong with the line after them.")
+        .def_prop_ro("n_skipped", [](const Parser& rows) { return rows.n_skipped; })
+        .def_prop_ro("skipped", [](const Parser& rows) { return rows.skipped; },
+                     "The first few lines passed over: (line, from 0; what is wrong).")
+        .def(
+            "row_line",
+            [](const Parser& rows, size_t i) {
+                if (i >= rows.n()) throw nb::index_error("no such row");
+                return rows.row_lines[i];
+            },
+            nb::arg("row"), "The line of a row, from 0.")
+        .def("row_lines", [](const Parser& rows) { return copy_of(rows.row_lines); }, "The same of all rows.")
+        .def("view", [](nb::handle self) { return view(self, nb::cast<Parser&>(self)); },
+             "(labels or None, weights or None, data, indices, indptr, names), until the next parse or clear.")
+        .def("take", [](Parser& rows) { return take(rows); }, "The same, handed over; then be empty.");
+}
+
+NamedLines::Options options(const std::string& label, bool skip_bad, int64_t max_line) {
+    if (label != "required" && label != "optional") throw std::invalid_argument("label is 'required' or 'optional'");
+    return {label == "required", skip_bad, max_line};
+}
+
+// Checked once, so that no index can lead outside.
+void check_rows(size_t stored, const Vector<const int32_t>& indices, const Order& indptr, size_t names) {
+    const int64_t* const at = indptr.data();
+    const size_t rows = indptr.shape(0);
+    bool sound = rows > 0 && at[0] == 0 && at[rows - 1] == int64_t(stored) && indices.shape(0) == stored;
+    for (size_t i = 0; sound && i + 1 < rows; ++i) sound = at[i] <= at[i + 1];
+    if (!sound) throw std::invalid_argument("indptr must increase from 0 to the stored values");
+    uint32_t largest = 0;  // a negative one becomes larger than any
+    for (size_t k = 0; k < stored; ++k) largest = std::max(largest, uint32_t(indices.data()[k]));
+    if (stored && largest >= names) throw std::invalid_argument("an index is not that of a name");
+}
+
+template <class J>
+nb::object recolumned(const nb::object& data, const Floats& values, const Vector<const int32_t>& indices,
+                      const Order& indptr, const Recolumn& by, const Order& columns) {
+    Growing<double> x;
+    Growing<J> j, p;
+    {
+        nb::gil_scoped_release nogil;
+        const size_t stored = values.shape(0), rows = indptr.shape(0) - 1;
+        if (by.plain) {
+            J* const out = j.extend(stored);
+            for (size_t k = 0; k < stored; ++k) out[k] = J(columns.data()[indices.data()[k]]);
+            p.append(indptr.data(), rows + 1);
+        } else {
+            const int64_t n = by.apply(values.data(), indices.data(), indptr.data(), int64_t(rows), x.extend(stored),
+                                       j.extend(stored), p.extend(rows + 1));
+            if (n < 0)
+                throw std::invalid_argument("row " + std::to_string(-1 - n) +
+                                            ": values that share a column add up to more than float64 can hold");
+            x.shrink(size_t(n));
+            j.shrink(size_t(n));
+        }
+    }
+    return nb::make_tuple(by.plain ? data : hand_over(x), hand_over(j), hand_over(p));
+}
+
+}  // namespace
+
+void bind_named(nb::module_& m) {
+    nb::class_<Names>(m, "Names", "Names of features, packed, with their hashes.")
+        .def(nb::init<nb::iterable>(), nb::arg("strings"))
+        .def("__len__", [](const Names& names) { return names.list->size(); })
+        .def("strings", [](const Names& names) {
+            nb::list out;
+            for (int64_t i = 0; i < names.list->size(); ++i) out.append(decoded((*names.list)[i]));
+            return out;
+        });
+
+    nb::class_<Columns>(m, "Vocabulary", "The columns of names: one each, in order of appearance, or by hash.")
+        .def(nb::init<std::optional<int>, uint64_t>(), nb::arg("hash_bits").none() = nb::none(), nb::arg("seed") = 0)
+        .def_prop_ro("size", &Columns::size, "Columns so far.")
+        .def("place", &Columns::place, nb::arg("names"), nb::arg("grow"),
+             "The column of each name; without `grow` -1 for an unknown one.")
+        .def("names", &Columns::names, nb::arg("columns"), "What columns are called.")
+        .def("state", &Columns::state, "(bytes, offsets, columns or None) of the names kept.")
+        .def("load", &Columns::load, nb::arg("bytes"), nb::arg("offsets"), nb::arg("columns").none(),
+             "Take in what `state` of another gave.");
+
+    m.def(
+        "recolumn",
+        [](const nb::object& data, const Vector<const int32_t>& indices, const Order& indptr, const Order& columns) {
+            const Floats values = nb::cast<Floats>(data);
+            check_rows(values.shape(0), indices, indptr, columns.shape(0));
+            const Recolumn by(columns.data(), int64_t(columns.shape(0)));
+            constexpr int64_t most = std::numeric_limits<int32_t>::max();
+            const bool narrow = by.largest <= most && int64_t(values.shape(0)) <= most;
+            return narrow ? recolumned<int32_t>(data, values, indices, indptr, by, columns)
+                          : recolumned<int64_t>(data, values, indices, indptr, by, columns);
+        },
+        nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("columns"),
+        "CSR rows over a block's names as rows over columns: (data, indices, indptr). -1 drops a name, and values "
+        "that meet in a column of a row are added in order.");
+
+    auto vw = nb::class_<VwRows>(m, "VwRows", "Rows read from Vowpal Wabbit text.");
+    vw.def(
+        "__init__",
+        [](VwRows* self, const std::string& label, bool skip_bad, int64_t max_line) {
+            new (self) VwRows(options(label, skip_bad, max_line));
+        },
+        nb::kw_only(), nb::arg("label") = "required", nb::arg("skip_bad") = false,
+        nb::arg("max_line") = int64_t(1) << 26);
+    bind_lines<VwRows>(vw);
+}

@@ -1,0 +1,362 @@
+// Rows of named features, gathered from text of one kind or another, block by block.
+//
+// A name gets a number in the block's own vocabulary; which columns of the model the names of a block have is
+// asked once a name and block, not once a value. A name that comes twice in a row is found through the place of
+// its latest value, without sorting, and its values are added in the order of the row.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "decimal.h"
+#include "vocabulary.h"
+
+namespace novikoff {
+
+// Bytes as a message shows them: at most 40, printable.
+inline std::string quoted(std::string_view text) {
+    static const char* const hex = "0123456789abcdef";
+    std::string s = "'";
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (i == 40) return s + "...'";
+        const unsigned char c = static_cast<unsigned char>(text[i]);
+        if (c >= 0x20 && c < 0x7F) s += char(c);
+        else s.append("\\x") += hex[c >> 4], s += hex[c & 15];
+    }
+    return s + "'";
+}
+
+// nan, inf and infinity, with or without a sign, in any case
+inline bool says_not_finite(std::string_view s) {
+    if (!s.empty() && (s[0] == '-' || s[0] == '+')) s.remove_prefix(1);
+    auto is = [&](std::string_view name) {
+        if (s.size() != name.size()) return false;
+        for (size_t i = 0; i < s.size(); ++i)
+            if ((s[i] | 32) != name[i]) return false;
+        return true;
+    };
+    return is("nan") || is("inf") || is("infinity");
+}
+
+// All of the text as a number.
+inline Decimal whole_decimal(std::string_view s, double& out) {
+    const char *p = s.data(), *const end = p + s.size();
+    const Decimal d = decimal(p, end, out);
+    return p == end ? d : Decimal::malformed;
+}
+
+struct NamedRows {
+    Growing<int64_t> pointers;  // where each row begins, and where the last ends
+    Growing<int32_t> indices;   // numbers in `names`, distinct in a row
+    Growing<double> values;
+    Vocabulary names;
+
+    NamedRows() { pointers.push(0); }
+
+    void clear() {
+        pointers.shrink(1);
+        indices.clear(), values.clear(), latest.clear();
+        names.clear();
+        drop_row();
+    }
+
+    // These add a value to the row at hand. Names are only looked up when the row is finished, all at once: by
+    // then what the table holds of them is on its way from memory.
+    void add_short(uint64_t key, unsigned n, uint64_t hash, double x) {
+        names.prefetch(hash);
+        staged.push({key, hash, x, n});
+    }
+    void add(const char* p, size_t n, double x) {
+        const uint64_t hash = hash_bytes(p, n, 0);
+        names.prefetch(hash);
+        staged.push({n <= 8 ? short_key(p, n) : long_names.size(), hash, x, uint32_t(n)});
+        if (n > 8) long_names.append(p, n);
+    }
+    void drop_row() {
+        staged.clear();
+        long_names.clear();
+    }
+    // Where two values of one name add up to more than a double can hold, that name is what comes back, and the
+    // row is dropped.
+    std::optional<std::string> finish_row() {
+        const size_t m = staged.size();
+        const int64_t known = names.size();
+        for (size_t i = 0; i < m; ++i) number(staged[i]);
+        const int64_t begin = int64_t(values.size());
+        double* const x = values.extend(m) - begin;
+        int32_t* const j = indices.extend(m) - begin;
+        int64_t end = begin;
+        std::optional<std::string> overflow;
+        for (size_t i = 0; i < m; ++i) {
+            const Staged& s = staged[i];
+            int64_t& last = latest[size_t(s.key)];
+            if (last >= begin) {
+                x[last] += s.x;
+                if (!std::isfinite(x[last])) {
+                    overflow = std::string(names.list[int64_t(s.key)]);
+                    break;
+                }
+            } else {
+                last = end;
+                x[end] = s.x;
+                j[end++] = int32_t(s.key);
+            }
+        }
+        values.shrink(size_t(end));
+        indices.shrink(size_t(end));
+        pointers.push(end);
+        drop_row();
+        if (overflow) undo_row(known);
+        return overflow;
+    }
+
+  private:
+    struct Staged {
+        uint64_t key;  // the name, or where it begins in long_names; then its number
+        uint64_t hash;
+        double x;
+        uint32_t length;
+    };
+    Growing<Staged> staged;
+    Growing<char> long_names;
+    Growing<int64_t> latest;  // a name's latest value
+
+    void number(Staged& s) {
+        const bool is_short = s.length <= 8;
+        const char* p = is_short ? nullptr : long_names.data() + s.key;
+        int64_t id = is_short ? names.find_short(s.key, s.length, s.hash) : names.find_long(p, s.length, s.hash);
+        if (id < 0) {
+            char bytes[8];
+            if (is_short) {
+                for (int k = 0; k < 8; ++k) bytes[k] = char(s.key >> 8 * k);
+                p = bytes;
+            }
+            id = names.add(p, s.length, s.hash);
+            latest.push(-1);
+        }
+        s.key = uint64_t(id);
+    }
+    // Takes back the last row and the names that only it had: `known` is how many there were before it.
+    void undo_row(int64_t known) {
+        pointers.shrink(pointers.size() - 1);
+        const size_t begin = size_t(pointers[pointers.size() - 1]);
+        for (size_t k = begin; k < values.size(); ++k) latest[size_t(indices[k])] = -1;
+        indices.shrink(begin);
+        values.shrink(begin);
+        latest.shrink(size_t(known));
+        names.truncate(known);
+    }
+};
+
+// What a parser of lines shares with every other: labels, weights, and what became of each line.
+class NamedLines : public NamedRows {
+  public:
+    enum class Kind { none, number, text };
+    struct Options {
+        bool label_required = true, skip_bad = false;
+        int64_t max_line = int64_t(1) << 26;  // bytes
+    };
+
+    Kind kind = Kind::none;   // of the labels; none as long as no row has one
+    Growing<double> labels;   // NaN for a row without
+    Growing<char> text;       // of labels that are text
+    Growing<int64_t> ends;    // of each row's label in it
+    Growing<double> weights;  // empty as long as all are 1
+    Growing<int64_t> row_lines;
+    int64_t lines = 0;    // read so far
+    std::string problem;  // in the line after those, when not empty
+    int64_t n_skipped = 0;
+    std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, from 0, and what is wrong
+
+    explicit NamedLines(Options o) : options(o) {}
+
+    size_t n() const { return row_lines.size(); }
+
+    void clear() {
+        NamedRows::clear();
+        labels.clear(), text.clear(), ends.clear(), weights.clear(), row_lines.clear(), skipped.clear();
+        kind = Kind::none;
+        lines = n_skipped = 0;
+        problem.clear();
+    }
+
+  protected:
+    const Options options;
+    bool is_row = false;  // whether the line at hand, so far sound, is one
+
+    static constexpr size_t most_messages = 10;
+
+    bool wrong(std::string message) {
+        problem = std::move(message);
+        return false;
+    }
+
+    // `line` reads one line up to its end, says whether it is a row, and returns where it stopped, null when
+    // something is wrong.
+    template <class Line>
+    bool parse_lines(const char* from, const char* end, Line&& line) {
+        while (from < end) {
+            const Kind kind_before = kind;
+            is_row = false;
+            const char* stop = line(from, end);
+            if (!stop) stop = from;
+            const void* const found = std::memchr(stop, '\n', size_t(end - stop));
+            stop = found ? static_cast<const char*>(found) : end;
+            if (problem.empty() && stop - from > options.max_line)
+                wrong("the line has more than max_line=" + std::to_string(options.max_line) + " bytes");
+            if (problem.empty() && is_row) end_row();
+            if (!problem.empty()) {
+                undo(kind_before);
+                if (!options.skip_bad) return false;
+                if (skipped.size() < most_messages) skipped.emplace_back(lines, problem);
+                ++n_skipped;
+                problem.clear();
+            }
+            from = stop < end ? stop + 1 : end;
+            ++lines;
+        }
+        return true;
+    }
+
+    bool no_label() {
+        if (options.label_required) return false;
+        labels.push(std::numeric_limits<double>::quiet_NaN());
+        if (kind == Kind::text) ends.push(int64_t(text.size()));
+        return true;
+    }
+    bool number_label(double y, std::string_view shown) {
+        if (kind == Kind::text)
+            return wrong("the label " + quoted(shown) + " is a number, but those before are text");
+        kind = Kind::number;
+        labels.push(y);
+        return true;
+    }
+    // What reads as a number is one, wherever it stands.
+    bool label(std::string_view token) {
+        double y = 0;
+        const Decimal d = whole_decimal(token, y);
+        if (d == Decimal::good) return number_label(y, token);
+        if (d == Decimal::too_large) return wrong("label " + quoted(token) + " is too large for float64");
+        if (says_not_finite(token)) return wrong("expected a finite label, found " + quoted(token));
+        if (kind == Kind::number)
+            return wrong("the label " + quoted(token) + " is text, but those before are numbers");
+        if (!is_utf8(token)) return wrong("the label " + quoted(token) + " is not UTF-8");
+        if (token.find('\0') != token.npos) return wrong("the label " + quoted(token) + " has a NUL character");
+        while (ends.size() < n()) ends.push(0);
+        kind = Kind::text;
+        labels.push(std::numeric_limits<double>::quiet_NaN());
+        text.append(token.data(), token.size());
+        ends.push(int64_t(text.size()));
+        return true;
+    }
+    bool weight(double w, std::string_view shown) {
+        if (!(w >= 0)) return wrong("expected a weight of 0 or more, found " + quoted(shown));
+        while (weights.size() < n()) weights.push(1);
+        weights.push(w);
+        return true;
+    }
+
+    static bool is_utf8(std::string_view s) {
+        for (size_t i = 0; i < s.size();) {
+            const size_t n = utf8_length(s.data() + i, s.data() + s.size());
+            if (!n) return false;
+            i += n;
+        }
+        return true;
+    }
+    // Bytes of the character at p (RFC 3629: shortest form, no surrogates, up to U+10FFFF), 0 when there is none.
+    static size_t utf8_length(const char* p, const char* end) {
+        auto byte = [&](size_t i) { return i < size_t(end - p) ? static_cast<unsigned char>(p[i]) : 0u; };
+        auto follows = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
+        const unsigned a = byte(0), b = byte(1);
+        if (a < 0x80) return p < end;
+        if (a < 0xC2 || a > 0xF4 || !follows(1)) return 0;
+        if (a < 0xE0) return 2;
+        if (!follows(2)) return 0;
+        if (a < 0xF0) return (a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) ? 0 : 3;
+        if (!follows(3)) return 0;
+        return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
+    }
+
+  private:
+    void end_row() {
+        if (const std::optional<std::string> name = finish_row()) {
+            wrong("the values of " + quoted(*name) + " add up to more than float64 can hold");
+            return;
+        }
+        if (weights.size() && weights.size() <= n()) weights.push(1);
+        row_lines.push(lines);
+    }
+    // Forgets what there is of a row that is not finished.
+    void undo(Kind kind_before) {
+        drop_row();
+        kind = kind_before;
+        labels.shrink(n());
+        weights.shrink(std::min(weights.size(), n()));
+        ends.shrink(kind == Kind::text ? n() : 0);
+        text.shrink(ends.size() ? size_t(ends[ends.size() - 1]) : 0);
+    }
+};
+
+// Rows whose numbers are those of a block's names as rows of columns: `columns` says where each name leads, -1 to
+// drop it. Values that meet in one column of a row are added in the row's order. `recolumned` of a block in which
+// nothing meets and nothing is dropped, the usual one, has the same values at the same places.
+class Recolumn {
+    const int64_t* columns;
+    std::vector<int32_t> first;  // of all names that lead to the same column
+
+  public:
+    bool plain = true;     // nothing meets, nothing is dropped
+    int64_t largest = -1;  // column
+
+    Recolumn(const int64_t* columns, int64_t n) : columns(columns), first(size_t(n), -1) {
+        size_t size = 16;
+        while (size < 2 * size_t(n)) size *= 2;
+        std::vector<int32_t> table(size, -1);
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t j = columns[i];
+            largest = std::max(largest, j);
+            if (j < 0) {
+                plain = false;
+                continue;
+            }
+            size_t at = size_t(fold(uint64_t(j) ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)) & (size - 1);
+            while (table[at] >= 0 && columns[table[at]] != j) at = (at + 1) & (size - 1);
+            if (table[at] < 0) table[at] = int32_t(i);
+            else plain = false;
+            first[size_t(i)] = table[at];
+        }
+    }
+
+    // Returns how many values are left, -1 - row when a sum is not finite. `out_pointers` has rows + 1 places.
+    template <class J>
+    int64_t apply(const double* values, const int32_t* indices, const int64_t* pointers, int64_t rows,
+                  double* out_values, J* out_indices, J* out_pointers) const {
+        std::vector<int64_t> latest(first.size(), -1);
+        int64_t n = 0;
+        out_pointers[0] = 0;
+        for (int64_t i = 0; i < rows; ++i) {
+            const int64_t begin = n;
+            for (int64_t k = pointers[i]; k < pointers[i + 1]; ++k) {
+                const int32_t id = first[size_t(indices[k])];
+                if (id < 0) continue;
+                int64_t& last = latest[size_t(id)];
+                if (last >= begin) {
+                    double& sum = out_values[last];
+                    sum += values[k];
+                    if (!std::isfinite(sum)) return -1 - i;
+                    continue;
+                }
+                last = n;
+                out_values[n] = values[k];
+                out_indices[n++] = J(columns[id]);
+            }
+            out_pointers[i + 1] = J(n);
+        }
+        return n;
+    }
+};
+
+}  // namespace novikoff
