@@ -344,13 +344,13 @@ class LineReader:
         quote = self._dialect.quote
         if quote is None or self._dialect.newlines_in_values or line.count(quote.encode()) % 2 == 0:
             return False
-        line = line.rstrip(b"\r\n") + b"\n"
-        try:
-            return bool(self._table(line + line).num_rows != 2)
-        except Exception as error:
-            if not _is_about_rows(error):
-                raise
-            return False
+        is_open, may_open = False, True
+        for mark in line.decode(errors="replace"):
+            if mark == quote and (is_open or may_open):
+                is_open, may_open = not is_open, True  # two in a row close and open again
+            else:
+                may_open = mark == self._dialect.delimiter
+        return is_open
 
     def _table(self, text: bytes | memoryview) -> Any:
         import pyarrow as pa

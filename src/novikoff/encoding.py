@@ -64,7 +64,7 @@ class MixedLabels(Unsound):
 
     def __init__(self, row: int, label: Any, text_first: bool) -> None:
         found, before = ("a number", "text") if text_first else ("no number", "numbers")
-        super().__init__(row, f"the label {str(label)!r} is {found}, but the labels before it are {before}")
+        super().__init__(row, f"the label {str(label).removesuffix('.0')!r} is {found}, but the labels before it are {before}")
 
 
 @dataclass(slots=True)
@@ -314,7 +314,7 @@ def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int) -> No
     ticks = array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     if kind == "duration":
         second = PER_DAY[unit] // PER_DAY["s"]
-        values = ticks // second + ticks % second / second
+        values = ticks / second
     else:
         days, rest = np.divmod(ticks, PER_DAY[unit])
         values = days + rest / PER_DAY[unit]  # whole days and the rest apart: the same for every unit

@@ -164,6 +164,7 @@ class TableSource(Source):
         head = self._stream.head(HEAD)
         self.format = _recognised(format, self._stream.names[0], head)
         self._look: Look | None = None
+        self._first: ColumnarFile | None = None  # a pipe that has been opened
         try:
             if self.format in ("csv", "tsv"):
                 self._look = look(
@@ -204,6 +205,8 @@ class TableSource(Source):
         except ValueError as error:
             raise ValueError(f"{self._stream.names[0]}: {error}.") from None
         self.features: TableFeatures = features
+        if self.can_reread:
+            self._stream.close()
 
     def digest(self) -> str:
         return self._stream.digest()
@@ -297,10 +300,14 @@ class TableSource(Source):
     # Parquet, Feather and Arrow
 
     def _first_schema(self) -> pa.Schema:
-        if self._stream.can_reread:
+        if self.can_reread:
             self._stream.close()
-        self._first: ColumnarFile | None = ColumnarFile(self._stream, 0, self.format)
-        return self._first.schema
+        file = ColumnarFile(self._stream, 0, self.format)
+        if self.can_reread:
+            file.close()
+        else:
+            self._first = file
+        return file.schema
 
     def _columnar_blocks(self) -> Iterator[_Read]:
         """Blocks that are read one ahead of whoever works on them."""
@@ -317,9 +324,7 @@ class TableSource(Source):
     def _columnar_read(self) -> Iterator[_Read]:
         size = self.size or 0
         for number, name in enumerate(self._stream.names):
-            file, self._first = self._first, None
-            if number or file is None:
-                file = ColumnarFile(self._stream, number, self.format)
+            file = self._first or ColumnarFile(self._stream, number, self.format)
             try:
                 yield from self._rows_of(file, name, size * number // len(self._stream.names))
             finally:
@@ -401,8 +406,9 @@ def _recognised(format: str | None, name: str, head: bytes) -> str:
         return "parquet"
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
         return "arrow"
-    first = head.partition(b"\n")[0]
-    return "tsv" if re.search(r"\.(tsv|tab)\b", name.lower()) or b"\t" in first and b"," not in first else "csv"
+    if ending := re.search(r"\.(csv|tsv|tab)\b", name.lower()):
+        return "csv" if ending[1] == "csv" else "tsv"
+    return "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
 
 
 def _need_pyarrow() -> None:
