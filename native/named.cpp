@@ -8,7 +8,9 @@
 
 #include "binding.h"
 #include "hand_over.h"
+#include "jsonl.h"
 #include "vw.h"
+#include "words.h"
 
 namespace {
 
@@ -273,6 +275,30 @@ nb::object recolumned(const nb::object& data, const Floats& values, const Vector
     return nb::make_tuple(by.plain ? data : hand_over(x), hand_over(j), hand_over(p));
 }
 
+// Texts as Arrow has them: offsets into the bytes, a bit for each that is not null.
+template <class I>
+nb::tuple word_rows(const I* offsets, size_t n_offsets, const Vector<const uint8_t>& data,
+                    const std::optional<Vector<const uint8_t>>& valid, size_t begin, size_t n, WordRows& rows) {
+    if (n_offsets == 0 || begin >= n_offsets || n > n_offsets - 1 - begin ||
+        (valid && valid->shape(0) * 8 < begin + n))
+        throw std::invalid_argument("the column has fewer texts than it should");
+    const I* const at = offsets + begin;
+    bool sound = at[0] >= 0 && uint64_t(at[n]) <= data.shape(0);
+    for (size_t i = 0; sound && i < n; ++i) sound = at[i] <= at[i + 1];
+    if (!sound) throw std::invalid_argument("the offsets of texts must increase and stay within the bytes");
+    {
+        nb::gil_scoped_release nogil;
+        const char* const text = reinterpret_cast<const char*>(data.data());
+        for (size_t i = 0; i < n; ++i) {
+            const size_t bit = begin + i;
+            const bool is_null = valid && !(valid->data()[bit / 8] >> bit % 8 & 1);
+            rows.add_row(is_null ? std::string_view() : std::string_view(text + at[i], size_t(at[i + 1] - at[i])));
+        }
+    }
+    return nb::make_tuple(hand_over(rows.values), hand_over(rows.indices), hand_over(rows.pointers),
+                          Names(rows.names.take()));
+}
+
 }  // namespace
 
 void bind_named(nb::module_& m) {
@@ -319,4 +345,35 @@ void bind_named(nb::module_& m) {
         nb::kw_only(), nb::arg("label") = "required", nb::arg("skip_bad") = false,
         nb::arg("max_line") = int64_t(1) << 26);
     bind_lines<VwRows>(vw);
+
+    auto json = nb::class_<JsonRows>(m, "JsonRows", "Rows read from JSON lines.");
+    json.def(
+        "__init__",
+        [](JsonRows* self, std::string label_key, std::optional<std::string> weight_key, std::string features_key,
+           nb::iterable ignore, const std::string& label, bool skip_bad, int64_t max_line) {
+            JsonKeys keys{std::move(label_key), std::move(weight_key), std::move(features_key), {}};
+            for (nb::handle key : ignore) keys.ignored.emplace(utf8(key));
+            new (self) JsonRows(std::move(keys), options(label, skip_bad, max_line));
+        },
+        nb::arg("label_key") = "label", nb::arg("weight_key").none() = nb::none(), nb::arg("features_key") = "features",
+        nb::arg("ignore") = nb::make_tuple(), nb::kw_only(), nb::arg("label") = "required",
+        nb::arg("skip_bad") = false, nb::arg("max_line") = int64_t(1) << 26);
+    bind_lines<JsonRows>(json);
+
+    m.def(
+        "word_rows",
+        [](nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>, nb::c_contig> offsets, const Vector<const uint8_t>& data,
+           const std::optional<Vector<const uint8_t>>& valid, size_t start, size_t n, std::string prefix, int ngrams,
+           bool lowercase) {
+            WordRows rows(std::move(prefix), ngrams, lowercase);
+            const size_t m = offsets.shape(0);
+            if (offsets.dtype() == nb::dtype<int32_t>())
+                return word_rows(static_cast<const int32_t*>(offsets.data()), m, data, valid, start, n, rows);
+            if (offsets.dtype() == nb::dtype<int64_t>())
+                return word_rows(static_cast<const int64_t*>(offsets.data()), m, data, valid, start, n, rows);
+            throw std::invalid_argument("offsets are int32 or int64");
+        },
+        nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("n"), nb::arg("prefix"),
+        nb::arg("ngrams") = 1, nb::arg("lowercase") = true,
+        "Counts of the words in texts `start` to `start + n` of an Arrow column: (data, indices, indptr, names).");
 }
