@@ -97,7 +97,7 @@ def written(table: pa.Table, form: str) -> io.BytesIO:
         mark = "," if form == "csv" else "\t"
         sink.write(f"{mark.join(table.column_names)}\n".encode())  # pyarrow would put quotes around them
         options = pa.csv.WriteOptions(include_header=False, delimiter=mark, quoting_style=quoting)
-        plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in table.combine_chunks().columns]
+        plain = [c.cast(pa.string()) if pa.types.is_dictionary(c.type) else c for c in table.columns]
         pa.csv.write_csv(pa.table(plain, names=table.column_names), sink, options)
     elif form == "parquet":
         pa.parquet.write_table(table, sink, row_group_size=5)
@@ -262,6 +262,42 @@ def test_numbers_as_categories() -> None:
         assert read(source)[1] == [{"zip=7": 1, "f=7": 1}, {"zip=12": 1, "f=0.5": 1}, {"zip=7": 1, "f=7": 1}]
 
 
+WORDS = pa.table(
+    {
+        "n": [1, 2, 0, 4],
+        "body": pa.array(["The cat, the hat", None, "", "a cat_2 été"]),
+        "kind": ["u", "v", None, "u"],
+        "title": pa.array(["Cat", "dog cat", "x", None]).dictionary_encode(),
+        "y": [0, 1, 0, 1],
+    }
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("block_size", [1, 1000])
+def test_text_columns_are_bags_of_words(form: str, block_size: int) -> None:
+    format = "arrow" if form == "stream" else form
+    source = TableSource(written(WORDS, form), format=format, text=["body", "title"], block_size=block_size)
+    names, rows, _ = read(source)
+    assert rows == [
+        {"n": 1, "body=the": 2, "body=cat": 1, "body=hat": 1, "kind=u": 1, "title=cat": 1},
+        {"n": 2, "kind=v": 1, "title=dog": 1, "title=cat": 1},
+        {"kind=null": 1, "title=x": 1},
+        {"n": 4, "body=a": 1, "body=cat_2": 1, "body=été": 1, "kind=u": 1},
+    ]
+    expected = ["n"]
+    for row in rows:
+        expected += [name for name in row if name not in expected]
+    assert names == expected
+    pairs = TableSource(written(WORDS, form), format=format, text="body", ignore="title", ngrams=2)
+    assert read(pairs)[1][0] == {
+        **{"n": 1, "body=the": 2, "body=cat": 1, "body=the cat": 1, "body=cat the": 1, "body=hat": 1},
+        **{"body=the hat": 1, "kind=u": 1},
+    }
+    with pytest.raises(ValueError, match="the column 'n' is of type .*, but was taken for text"):
+        read(TableSource(written(WORDS, "parquet"), text="n"))
+
+
 def test_names_that_meet_are_added_up() -> None:
     rows = read(csv_of("a,a=b,y\nb=c,c,0\nx,z,1\n"))[1]
     assert rows == [{"a=b=c": 2}, {"a=x": 1, "a=b=z": 1}]
@@ -397,7 +433,7 @@ def test_a_late_cell_that_is_no_number() -> None:
         ("a,y\n1,2\n", {"skip_lines": 9}, "there is no line after skip_lines=9"),
         ("a,y\n1,2\n", {"delimiter": "ab"}, "delimiter must be one ASCII character"),
         ("a,y\n1,2\n", {"format": "xls"}, "format must be one of csv"),
-        ("a,y\n1,2\n", {"ngrams": 0}, "ngrams must be a whole number ≥ 1"),
+        ("a,y\n1,2\n", {"ngrams": 0}, "ngrams must be a whole number from 1 to 5"),
         ("a,y\n1,2\n", {"format": "parquet"}, "no sound Parquet file"),
         ("a,y\n1,2\n", {"format": "arrow"}, "no sound Arrow or Feather file"),
     ],

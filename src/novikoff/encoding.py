@@ -110,12 +110,12 @@ class _Slots:
         self._names += names(used)
         self._first.append(first[used])
 
-    def add_bags(self, values: Floats, ids: Integers, indptr: Integers, names: list[str]) -> None:
+    def add_bags(self, values: Floats, ids: npt.NDArray[np.int32], indptr: Integers, names: _core.Names) -> None:
         """Any number of features a row, numbered as they first appear."""
         first = np.empty(len(names), dtype=np.int64)
         first[ids[::-1]] = np.repeat(np.arange(self.n_rows), np.diff(indptr))[::-1]
         self._bags.append((self._next(), values, ids + (self._n_numeric + len(self._names)), indptr))
-        self._names += names
+        self._names += names.strings()
         self._first.append(first)
 
     def _next(self) -> int:
@@ -298,7 +298,24 @@ def _add_category(slots: _Slots, name: str, array: pa.Array) -> None:
 
 
 def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
-    raise NotImplementedError
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if not (types.is_string(array.type) or types.is_large_string(array.type)):
+        array = array.cast(pa.large_string())
+    valid, offsets, data = array.buffers()
+    width = np.int32 if types.is_string(array.type) else np.int64
+    slots.add_bags(
+        *_core.word_rows(
+            np.frombuffer(offsets, width) if offsets else np.zeros(1, width),
+            np.frombuffer(data or b"", np.uint8),
+            np.frombuffer(valid, np.uint8) if valid else None,
+            array.offset,
+            len(array),
+            f"{name}=",
+            ngrams,
+        )
+    )
 
 
 def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int) -> None:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from novikoff.block import Block, Floats, Labels
 from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
 from novikoff.columnar import ColumnarFile
@@ -138,11 +140,12 @@ class TableSource(Source):
     ) -> None:
         _need_pyarrow()
         for name, value, low in (
-            ("ngrams", ngrams, 1),
             ("skip_lines", skip_lines, 0),
             ("block_size", block_size, 1),
         ):
             check_whole(name, value, low)
+        if not isinstance(ngrams, int | np.integer) or not 1 <= ngrams <= 5:
+            raise ValueError(f"ngrams must be a whole number from 1 to 5, not {ngrams!r}.")
         for name, mark in (("delimiter", delimiter), ("quote", quote or None)):
             if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or not mark.isascii()):
                 raise ValueError(f"{name} must be one ASCII character, not {mark!r}.")
@@ -324,7 +327,7 @@ class TableSource(Source):
     def _columnar_read(self) -> Iterator[_Read]:
         size = self.size or 0
         for number, name in enumerate(self._stream.names):
-            file = self._first or ColumnarFile(self._stream, number, self.format)
+            file, self._first = self._first or ColumnarFile(self._stream, number, self.format), None
             try:
                 yield from self._rows_of(file, name, size * number // len(self._stream.names))
             finally:
