@@ -33,8 +33,8 @@ class ColumnarFile:
         self._is_stream = format == "arrow" and not _first_bytes(stream, number).startswith(b"ARROW1")
         if not stream.can_reread and not self._is_stream:
             raise ValueError(
-                f"{self.name}: {TITLES[format]} files have their index at the end, so they cannot be read from a "
-                "pipe; save it to a file, or send an Arrow stream."
+                f"{self.name}: {TITLES[format]} files have their index at the end, so one cannot be read "
+                "from a pipe; save it to a file, or send an Arrow stream."
             )
         given = stream.reader() if not stream.can_reread else stream.whole_file(number)
         self._is_ours = isinstance(given, str)  # otherwise it stays open
@@ -58,7 +58,9 @@ class ColumnarFile:
             return pyarrow.parquet.ParquetFile(self._file, pre_buffer=False, buffer_size=1 << 18)
         return pa.ipc.open_stream(self._file) if self._is_stream else pa.ipc.open_file(self._file)
 
-    def batches(self, columns: list[str], n_rows: int, *, use_threads: bool) -> Iterator[tuple[pa.RecordBatch, float]]:
+    def batches(
+        self, columns: list[str], n_rows: int, *, use_threads: bool
+    ) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Batches of at most so many rows, and which part of the file lies behind each."""
         with self._sound():
             if self._format == "parquet":
@@ -91,8 +93,8 @@ class ColumnarFile:
                 raise
             said = str(error).strip().split("\n")[0].rstrip(".")
             raise ValueError(
-                f"{self.name}: this is no sound {TITLES[self._format]} file ({said}); one that is compressed as a whole "
-                "must be unpacked first."
+                f"{self.name}: this is no sound {TITLES[self._format]} file ({said}); one that is compressed "
+                "as a whole must be unpacked first."
             ) from None
 
 

@@ -1,19 +1,17 @@
 """The columns of a table: what each holds, and how it becomes features.
 
-| a column of | becomes | null |
-|---|---|---|
-| numbers (integers, floats, decimals), true/false as 1/0 | the feature "column" with the number | "column=null" of value 1 |
-| strings, dictionaries, and numbers named as `categorical` | "column=value" of value 1 | "column=null" of value 1 |
-| strings named as `text` | "column=word" with the word's count | nothing |
-| dates and timestamps, in UTC | "column" in days since 1970-01-01, and "column.month=3", "column.weekday=1" (Monday), \
-"column.hour=17" of value 1 (no hour for dates) | "column=null" of value 1 |
-| times of day | "column" in days, and "column.hour=17" of value 1 | "column=null" of value 1 |
-| durations | "column" in seconds | "column=null" of value 1 |
+- *Numbers* (integers, floats, decimals; true and false as 1 and 0): the feature "column".
+- *Strings*, dictionaries, and numbers named as `categorical`: "column=value" of value 1. Blanks around the
+  value are cut off, and an empty one counts as null; a number is written without a point when it is whole.
+- *Strings named as `text`*: "column=word" with the word's count (`native/words.h` says what a word is).
+- *Dates and timestamps*, in UTC: "column" in days since 1970-01-01; "column.month=3", "column.weekday=1"
+  (Monday) and, for timestamps, "column.hour=17" of value 1.
+- *Times of day*: "column" in days, and "column.hour=17" of value 1. *Durations*: "column" in seconds.
+- *Null*: "column=null" of value 1, whatever the column holds; in a text column nothing.
 
-Blanks around a category are cut off, and one that is empty then counts as null; a number named as `categorical`
-is written without a point when it is whole. NaN and infinity are refused, and so are columns of lists, structs or
-maps. A number 0 is the same as no number. The features "column" of all columns come first, in the order of the
-table; the others are numbered as they first appear, row by row and in a row from left to right.
+NaN and infinity are refused, and so are columns of lists, structs or maps. A number 0 is the same as no
+number. The features "column" of all columns come first, in the order of the table; the others are
+numbered as they first appear, row by row and in a row from left to right.
 """
 
 from __future__ import annotations
@@ -111,9 +109,7 @@ class TableFeatures(Features):
             vocabulary=NamedFeatures.from_state(facts["vocabulary"], arrays),
         )
 
-    def match(
-        self, names: list[str], has_names: bool, *, label_optional: bool
-    ) -> dict[int, int]:
+    def match(self, names: list[str], has_names: bool, *, label_optional: bool) -> dict[int, int]:
         """Where a table's columns are in another one: its number there, by the number here.
 
         By name where both tables have names, otherwise by position; ignored columns need not be there.
@@ -212,7 +208,9 @@ def recipe(
     label_optional : bool
         Whether there may be no label.
     """
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    repeated = (
+        sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    )
     if repeated:
         raise ValueError(f"{listed(repeated)} is the name of more than one column; every name must be unique")
     given: dict[int, str] = {}
@@ -239,7 +237,8 @@ def recipe(
         kind = given.get(k, kind)
         if not kind:
             raise ValueError(
-                f"the column {name!r} is of type {type_}, which cannot be a feature: ignore it, or flatten it first"
+                f"the column {name!r} is of type {type_}, which cannot be a feature: "
+                "ignore it, or flatten it first"
             )
         out.append(Column(name, kind, type_))
     if not any(column.kind in FEATURES for column in out):

@@ -1,7 +1,8 @@
 """CSV and TSV: what a file's first lines tell, and blocks of its lines as Arrow columns.
 
-pyarrow splits and converts the cells; lines are cut into blocks here, so that every row keeps its line, blocks are
-read on several threads, and one row that is wrong can be named or passed over without losing the rest.
+pyarrow splits and converts the cells; lines are cut into blocks here, so that every row keeps its line,
+blocks are read on several threads, and one row that is wrong can be named or passed over without losing
+the rest.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ HEAD = 1 << 20  # bytes that tell the columns' types
 NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns that are no strings
 NULLS += [" " + null for null in NULLS]
 
-_CELL = re.compile(r"In CSV column #(\d+): .*conversion error to ([^:]*): (?:invalid value '(.*)')?", re.DOTALL)
+_CELL = re.compile(
+    r"In CSV column #(\d+): .*conversion error to ([^:]*): (?:invalid value '(.*)')?", re.DOTALL
+)
 _RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
 
 
@@ -41,7 +44,9 @@ class Dialect:
 
     def cells(self, line: str) -> list[str]:
         """The cells of one line, without blanks around them."""
-        quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if self.quote is None else {"quotechar": self.quote}
+        quoting: dict[str, Any] = (
+            {"quoting": csv.QUOTE_NONE} if self.quote is None else {"quotechar": self.quote}
+        )
         rows = csv.reader([line], delimiter=self.delimiter, strict=False, **quoting)
         return [cell.strip() for cell in next(rows, [])]
 
@@ -57,7 +62,7 @@ class Dialect:
         )
 
     def starts(self, text: bytes | memoryview) -> tuple[Any, Any]:
-        """Where each row that is not blank begins, and at which line (from 0); the end of the text comes last."""
+        """Where each row that is not blank begins, the text's end after them; and their lines, from 0."""
         raw = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(raw == ord("\n"))
         if not len(ends) or ends[-1] != len(raw) - 1:
@@ -129,7 +134,9 @@ def look(
         raise ValueError("the text is UTF-16; expected UTF-8")
     at = len(BOM) if head.startswith(BOM) else 0
     if not head[at:].strip():
-        raise ValueError("the file is empty; expected a table" if whole else "the file begins with blanks only")
+        raise ValueError(
+            "the file is empty; expected a table" if whole else "the file begins with blanks only"
+        )
     for _ in range(skip_lines):
         at = line_after(head, at)
     lines: list[str] = []
@@ -381,7 +388,13 @@ class LineReader:
         column = self._by_place[int(cell[1])]
         if cell[3] is None:
             return f"the cell of the column {column.name!r} is not UTF-8 text"
-        what = "true or false" if cell[2] == "bool" else "a number" if cell[2] == "double" else f"a {column.kind}"
+        what = (
+            "true or false"
+            if cell[2] == "bool"
+            else "a number"
+            if cell[2] == "double"
+            else f"a {column.kind}"
+        )
         return (
             f"the column {column.name!r} holds {cell[3]!r}, but was taken for {what} by its first cells; "
             f"if it holds categories, name it as categorical"

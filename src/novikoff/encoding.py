@@ -64,7 +64,10 @@ class MixedLabels(Unsound):
 
     def __init__(self, row: int, label: Any, text_first: bool) -> None:
         found, before = ("a number", "text") if text_first else ("no number", "numbers")
-        super().__init__(row, f"the label {str(label).removesuffix('.0')!r} is {found}, but the labels before it are {before}")
+        super().__init__(
+            row,
+            f"the label {str(label).removesuffix('.0')!r} is {found}, but the labels before it are {before}",
+        )
 
 
 @dataclass(slots=True)
@@ -110,7 +113,9 @@ class _Slots:
         self._names += names(used)
         self._first.append(first[used])
 
-    def add_bags(self, values: Floats, ids: npt.NDArray[np.int32], indptr: Integers, names: _core.Names) -> None:
+    def add_bags(
+        self, values: Floats, ids: npt.NDArray[np.int32], indptr: Integers, names: _core.Names
+    ) -> None:
         """Any number of features a row, numbered as they first appear."""
         first = np.empty(len(names), dtype=np.int64)
         first[ids[::-1]] = np.repeat(np.arange(self.n_rows), np.diff(indptr))[::-1]
@@ -156,7 +161,11 @@ class _Slots:
 
 
 def encoded(
-    features: TableFeatures, places: dict[int, int], arrays: Sequence[pa.Array], n_rows: int, label_optional: bool
+    features: TableFeatures,
+    places: dict[int, int],
+    arrays: Sequence[pa.Array],
+    n_rows: int,
+    label_optional: bool,
 ) -> tuple[LocalRows, Labels | None, Floats | None]:
     """A block's rows, labels and weights from its columns, which are those of `places`, in its order."""
     columns = [features.columns[k] for k in places]
@@ -226,7 +235,7 @@ def _check_kind(column: Column, array: pa.Array) -> None:
     kind = kind_of(array.type)
     alike = {
         "text": ("category",),
-        "category": NUMERIC + ("category",),
+        "category": (*NUMERIC, "category"),
         "date": ("date", "timestamp"),
         "timestamp": ("date", "timestamp"),
     }
@@ -384,7 +393,7 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
         kinds = is_text[codes]
         row = int(np.flatnonzero(kinds != kinds[0])[0])
         raise MixedLabels(row, values[codes[row]], bool(kinds[0]))
-    return np.array(values)[codes]
+    return np.asarray(np.array(values)[codes])
 
 
 def _number(text: str) -> float:

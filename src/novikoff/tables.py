@@ -1,11 +1,11 @@
 """Tables as a source of examples: CSV, TSV, Parquet, Feather and Arrow files, through pyarrow.
 
-How columns become features is said in `columns`. Memory is bounded: a few blocks of rows are held at a time, besides
-one row group's pages of a Parquet file, and one record batch of an Arrow file that is compressed.
+How columns become features is said in `columns`. Memory is bounded: a few blocks of rows are held at a time,
+besides one row group's pages of a Parquet file, and one record batch of an Arrow file that is compressed.
 
-Text is UTF-8. The first MiB of the first file tells which columns hold numbers, true/false, dates or times; all others,
-and those without any value there, hold categories. In columns that are no categories an empty cell, NA, N/A, NULL,
-null and ? mean that there is no value.
+Text is UTF-8. The first MiB of the first file tells which columns hold numbers, true/false, dates or
+times; all others, and those without any value there, hold categories. In columns that are no categories
+an empty cell, NA, N/A, NULL, null and ? mean that there is no value.
 """
 
 from __future__ import annotations
@@ -55,36 +55,38 @@ class TableSource(Source):
     Parameters
     ----------
     paths : str, path, open binary file, or a list of these
-        Several files, or a pattern for them, are read one after the other; ``-`` is standard input. CSV and TSV may be
-        compressed by gzip, bzip2, xz or Zstandard. Columns of a later file are found by their names where there are
-        names.
+        Several files, or a pattern for them, are read one after the other; ``-`` is standard input. CSV and
+        TSV may be compressed by gzip, bzip2, xz or Zstandard. Columns of a later file are found by their
+        names where there are names.
     format : {'csv', 'tsv', 'parquet', 'feather', 'arrow'}, default None
         None for what the first file's content and name say.
     label : str or int, default None
-        The labels' column by name, or by number from 1. None for the column that is called label, class, target or y
-        (the first of these that there is, in capitals or not); the last one in files without column names.
+        The labels' column by name, or by number from 1. None for the column that is called label, class,
+        target or y (the first of these that there is, in capitals or not); the last one in files without
+        column names.
     weight : str or int, default None
         A column of sample weights.
     ignore, categorical, text : str, int, or a list of these
-        Columns to leave out, to be taken as categories although they hold numbers, and to be taken as bags of words.
+        Columns to leave out, to be taken as categories although they hold numbers, and to be taken as bags of
+        words.
     ngrams : default 1
         Words in a row that make one feature of a text column, at most.
     header : bool, default None
-        Whether the first line of CSV and TSV names the columns. None: yes when it has no number and the second line has
-        one; no when it has a number; otherwise yes for CSV and no for TSV. Columns without names are called by their
-        numbers from 1.
+        Whether the first line of CSV and TSV names the columns. None: yes when it has no number and the
+        second line has one; no when it has a number; otherwise yes for CSV and no for TSV. Columns without
+        names are called by their numbers from 1.
     skip_lines : default 0
         Lines before the table in every CSV or TSV file.
     delimiter : str, default None
-        Between cells. None for a tab in TSV, and in CSV for the one of comma, semicolon and tab that gives most cells in
-        the first line.
+        Between cells. None for a tab in TSV, and in CSV for the one of comma, semicolon and tab that gives
+        most cells in the first line.
     quote : str or None, default '"' for CSV and None for TSV
         Around cells that hold delimiters; twice for itself.
     newlines_in_values : default False
         Whether a quoted cell may hold line breaks.
     features : TableFeatures, default None
-        A model's columns, by which the table is read. Columns are found by name where both tables have names, otherwise
-        by position; options that say what columns hold are then not needed.
+        A model's columns, by which the table is read. Columns are found by name where both tables have names,
+        otherwise by position; options that say what columns hold are then not needed.
     hash_bits, seed :
         As in `OnlinePerceptron`: None for an exact vocabulary.
     label_optional : default False
@@ -149,14 +151,14 @@ class TableSource(Source):
         for name, mark in (("delimiter", delimiter), ("quote", quote or None)):
             if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or not mark.isascii()):
                 raise ValueError(f"{name} must be one ASCII character, not {mark!r}.")
-        for name, value in (("n_jobs", n_jobs), ("hash_bits", hash_bits), ("seed", seed)):
-            PARAMETERS[name].check(value)
+        for name, given in (("n_jobs", n_jobs), ("hash_bits", hash_bits), ("seed", seed)):
+            PARAMETERS[name].check(given)
         if format is not None and format not in FORMATS:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
         if features is not None and not isinstance(features, TableFeatures):
             raise ValueError(
-                f"the model's features are of the kind {features.kind!r}, but a table needs those of a table: "
-                "the model was made from another format."
+                f"the model's features are of the kind {features.kind!r}, but a table needs those of a "
+                "table: the model was made from another format."
             )
         self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
@@ -292,7 +294,9 @@ class TableSource(Source):
             skip_bad=self._skip_bad,
         )
 
-    def _parse(self, reader: LineReader | None, lines: Lines, text: bytes | memoryview, before: int) -> ParsedLines:
+    def _parse(
+        self, reader: LineReader | None, lines: Lines, text: bytes | memoryview, before: int
+    ) -> ParsedLines:
         parsed = ParsedLines() if reader is None or not len(text) else reader(text)
         parsed.before = before
         if isinstance(text, memoryview):
@@ -384,8 +388,8 @@ class _Place:
         for line, message in parsed.skipped:
             self._skipped.add(f"{name}, line {first + line}: {message}.")
         if parsed.problem is not None:
-            line, message = parsed.problem
-            raise ValueError(f"{name}{'' if line is None else f', line {first + line}'}: {message}.")
+            at, message = parsed.problem
+            raise ValueError(f"{name}{'' if at is None else f', line {first + at}'}: {message}.")
         if lines.problem:
             raise ValueError(f"{name}, line {self._lines + 1}: {lines.problem}.")
         if parsed.local is not None and parsed.n_rows:
