@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from novikoff import _core
 from novikoff.block import Floats, Labels
 from novikoff.bytestream import Lines
 from novikoff.columns import TableFeatures
-from novikoff.encoding import NUMBER, LocalRows, MixedLabels, Unsound, encoded, kind_of
+from novikoff.encoding import NUMBER, LocalRows, MixedLabels, Unsound, dense_rows, encoded, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,7 @@ BOM = b"\xef\xbb\xbf"
 HEAD = 1 << 20  # bytes that tell the columns' types
 NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns that are no strings
 NULLS += [" " + null for null in NULLS]
+IGNORED, LABEL, WEIGHT = -1, -2, -3  # as native/cells.h knows them
 
 _CELL = re.compile(
     r"In CSV column #(\d+): .*conversion error to ([^:]*): (?:invalid value '(.*)')?", re.DOTALL
@@ -277,10 +279,21 @@ class LineReader:
             strings_can_be_null=False,
         )
 
+        # where cells go when all are plain numbers, which need no Arrow
+        self._targets = None
+        types = {column.type for column in columns.values()}
+        if features.is_plain and "bool" not in types and dialect.delimiter != " ":
+            kinds = {"label": LABEL, "weight": WEIGHT}
+            targets = [features.numeric.get(k, kinds.get(features.columns[k].kind, IGNORED)) for k in places]
+            self._targets = np.full(n_columns, IGNORED, dtype=np.int32)
+            self._targets[list(places.values())] = targets
+
     def __call__(self, text: bytes | memoryview) -> ParsedLines:
         out = ParsedLines()
         raw = np.frombuffer(text, np.uint8)
         out.n_lines = int(np.count_nonzero(raw == ord("\n"))) + (len(raw) > 0 and raw[-1] != ord("\n"))
+        if self._targets is not None and self._read_numbers(raw, out):
+            return out
         try:
             self._read(text, out)
             if out.n_rows == out.n_lines and not self._open_quote(bytes(text[_last_line(raw) :])):
@@ -290,6 +303,22 @@ class LineReader:
                 raise
         del raw
         return self._carefully(bytes(text), out)
+
+    def _read_numbers(self, raw: Any, out: ParsedLines) -> bool:
+        """Read a block in which all cells that are wanted are plain numbers; False when there are others."""
+        assert self._targets is not None
+        dense = np.empty((out.n_lines, len(self._features.numeric)))
+        labels = np.empty(out.n_lines if LABEL in self._targets else 0)
+        weights = np.empty(out.n_lines if WEIGHT in self._targets else 0)
+        dialect = self._dialect
+        if not _core.number_cells(
+            raw, dialect.delimiter, dialect.quote or "", self._targets, dense, labels, weights
+        ):
+            return False
+        out.n_rows, out.local = out.n_lines, dense_rows(dense)
+        out.labels = labels if LABEL in self._targets else None
+        out.weights = weights if WEIGHT in self._targets else None
+        return True
 
     def _carefully(self, text: bytes, out: ParsedLines) -> ParsedLines:
         """Read a block that has blank lines, quoted line breaks, or rows that are wrong."""
