@@ -243,6 +243,28 @@ class ParsedLines:
     problem: tuple[int | None, str] | None = None  # line from 0, what is wrong
 
 
+class Buffers:
+    """Memory for dense rows, which goes round: new pages cost as much as reading the numbers into them."""
+
+    def __init__(self) -> None:
+        self._idle: list[Floats] = []
+
+    def take(self, n_rows: int, n_columns: int) -> Floats:
+        size = n_rows * n_columns
+        try:
+            flat = self._idle.pop()
+        except IndexError:
+            flat = np.empty(0)
+        if len(flat) < size:
+            flat = np.empty(size + size // 8)  # the next block may have some more rows
+        return flat[:size].reshape(n_rows, n_columns)
+
+    def give_back(self, rows: Floats) -> None:
+        """Have the memory of `take`, which nobody may look at any more, for the next."""
+        if rows.base is not None:
+            self._idle.append(rows.base)
+
+
 class LineReader:
     """Reads blocks of lines of one file by a recipe. Any number of threads may call it.
 
@@ -253,6 +275,8 @@ class LineReader:
         Where the columns of the recipe are in the file (`TableFeatures.match`).
     n_columns : int
         Columns of the file.
+    buffers : Buffers
+        Where memory for dense rows comes from.
     """
 
     def __init__(
@@ -264,11 +288,12 @@ class LineReader:
         *,
         label_optional: bool,
         skip_bad: bool,
+        buffers: Buffers,
     ) -> None:
         import pyarrow.csv
 
         self._features, self._places, self._dialect = features, places, dialect
-        self._label_optional, self._skip_bad = label_optional, skip_bad
+        self._label_optional, self._skip_bad, self._buffers = label_optional, skip_bad, buffers
         self._names = _numbered(n_columns)
         self._by_place = {place: features.columns[k] for k, place in places.items()}
         columns = {str(place): column for place, column in self._by_place.items()}
@@ -307,13 +332,14 @@ class LineReader:
     def _read_numbers(self, raw: Any, out: ParsedLines) -> bool:
         """Read a block in which all cells that are wanted are plain numbers; False when there are others."""
         assert self._targets is not None
-        dense = np.empty((out.n_lines, len(self._features.numeric)))
+        dense = self._buffers.take(out.n_lines, len(self._features.numeric))
         labels = np.empty(out.n_lines if LABEL in self._targets else 0)
         weights = np.empty(out.n_lines if WEIGHT in self._targets else 0)
         dialect = self._dialect
         if not _core.number_cells(
             raw, dialect.delimiter, dialect.quote or "", self._targets, dense, labels, weights
         ):
+            self._buffers.give_back(dense)
             return False
         out.n_rows, out.local = out.n_lines, dense_rows(dense)
         out.labels = labels if LABEL in self._targets else None
@@ -455,7 +481,9 @@ def _joined(text: bytes, starts: Any, rows: Any) -> bytes:
     return b"".join(text[starts[row] : starts[row + 1]] for row in rows)
 
 
-def whole_rows(blocks: Iterator[Lines], dialect: Dialect) -> Iterator[tuple[Lines, bytes | memoryview]]:
+def whole_rows(
+    blocks: Iterator[Lines], dialect: Dialect, max_line: int
+) -> Iterator[tuple[Lines, bytes | memoryview]]:
     """Blocks of lines that end where a row ends, also when a quoted cell has line breaks."""
     if not (dialect.newlines_in_values and dialect.quote):
         for lines in blocks:
@@ -473,6 +501,10 @@ def whole_rows(blocks: Iterator[Lines], dialect: Dialect) -> Iterator[tuple[Line
         ends = ends[quotes[ends] % 2 == 0]
         cut = int(ends[-1]) + 1 if len(ends) else 0
         rest = text[cut:]
+        if len(rest) > max_line:
+            lines.problem = f"a quote does not end within max_line={max_line} bytes"
+            yield lines, text[:cut]
+            return
         if cut:
             yield lines, text[:cut]
     if rest and last is not None:
