@@ -153,9 +153,7 @@ COLUMNS, KINDS = [Column(name, "", "") for name in "awy"], ("number", "weight", 
 PLAIN_CELLS = st.one_of(
     st.integers(-(10**20), 10**20).map(str),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
-    st.sampled_from(
-        ["0", "1", " 7 ", "+3", "-0", "1.", ".5", "1e5", "1E-3", "2e999", "0x1", "1_0", "1 2", "--1"]
-    ),
+    st.sampled_from(["0", "1", " 7 ", "+3", "-0", "1.", ".5", "1e5", "1E-3", "2e999", "0x1", "1_0", "1 2"]),
     st.sampled_from(["", " ", "NA", "?", "nan", "inf", '"4"', '4"', "e5", ".", "-", "é", "1\r"]),
 )
 PLAIN_LINES = st.lists(
@@ -167,7 +165,7 @@ PLAIN_LINES = st.lists(
 def test_the_short_way_of_numbers_agrees_with_pyarrow(
     lines: list[list[str]], line_end: str, ended: bool, skip_bad: bool
 ) -> None:
-    """Whatever the cells: the same rows, labels, weights, or the same error with and without native/cells.h."""
+    """Whatever the cells: the same rows, labels and weights, or the same error either way."""
     text = line_end.join(["a,w,y", "1,1,2", *(",".join(cells) for cells in lines)]) + line_end * ended
 
     def outcome(short: bool) -> Any:
@@ -425,6 +423,11 @@ def test_headers_and_delimiters(text: str, format: str, names: list[str] | None)
     source = csv_of(text, format=format)
     assert [c.name for c in source.features.columns if c.kind != "label"] == names
     read(source)
+
+
+def test_a_first_line_with_a_long_text() -> None:
+    text = "spam\t" + "win " * 100_000 + "\nham\thello\n"
+    assert read(csv_of(text, format="tsv", label=1, text=2))[1] == [{"2=win": 100_000}, {"2=hello": 1}]
 
 
 def test_blank_and_skipped_lines_keep_their_numbers() -> None:

@@ -24,18 +24,8 @@ from novikoff.block import Block, Floats, Labels
 from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
 from novikoff.columnar import ColumnarFile
 from novikoff.columns import TableFeatures, recipe
-from novikoff.delimited import (
-    BOM,
-    HEAD,
-    Buffers,
-    LineReader,
-    Look,
-    ParsedLines,
-    header_names,
-    line_after,
-    look,
-    whole_rows,
-)
+from novikoff.delimited import Buffers, LineReader, ParsedLines, whole_rows
+from novikoff.dialect import BOM, HEAD, Look, header_names, line_after, look
 from novikoff.encoding import LocalRows, MixedLabels, Unsound, encoded, kind_of, placed
 from novikoff.features import Features, NamedFeatures
 from novikoff.model import threads
