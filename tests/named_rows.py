@@ -1,5 +1,7 @@
 """Rows of named features as plain Python, for the tests of whatever reads them."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from novikoff import _core
@@ -11,7 +13,7 @@ def plain(data, indices, indptr, names):
     names = names.strings() if isinstance(names, _core.Names) else names
     return [
         [(names[j], x) for j, x in zip(indices[b:e].tolist(), data[b:e].tolist(), strict=True)]
-        for b, e in zip(indptr[:-1], indptr[1:], strict=True)
+        for b, e in pairwise(indptr)
     ]
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from named_rows import added, plain
 
+from named_rows import added, plain
 from novikoff import OnlinePerceptron, _core
 from novikoff.features import NamedFeatures
 
