@@ -188,9 +188,12 @@ def test_features_of_libsvm_text():
         io.BytesIO(text), features=NumberedFeatures.from_state(*source.features.state())
     )
     assert [block.X.shape for block in again.blocks()] == [(2, 7)]
-    narrow = NumberedFeatures(5, fixed=True)
+    narrow = NumberedFeatures(5, fixed=True)  # a model's: what it has not met has no column
+    (block,) = novikoff.open_source(io.BytesIO(text), features=narrow).blocks()
+    assert block.X.shape == (2, 5) and block.X.indices.max(initial=0) < 5
+    assert block.X.nnz == block.X.indptr[-1] == len(block.X.indices)
     with pytest.raises(ValueError, match="line 2: index 7 is too large for n_features=5"):
-        list(novikoff.open_source(io.BytesIO(text), features=narrow).blocks())
+        list(novikoff.open_source(io.BytesIO(text), n_features=5).blocks())
     assert next(novikoff.open_source(io.BytesIO(b"1 0:1"), zero_based=True).blocks()).X.indices.tolist() == [
         0
     ]

@@ -407,3 +407,32 @@ def test_a_pipe_is_learned_from_once():
     ):
         with pytest.raises(ValueError, match=f"read only once, which is not enough for {what}"):
             fit(**options)
+
+
+# ---- the estimator -------------------------------------------------------------------------------------
+def test_fit_source_is_fit_on_the_same_rows(tmp_path):
+    X, y = rows(11, classes=3)
+    source = open_source(io.BytesIO(text(X, y)), block_size=200)
+    model = Perceptron(max_epochs=4, class_weight={0: 2.0}, average=True).fit_source(source)
+    twin = Perceptron(max_epochs=4, class_weight={0: 2.0}, average=True, order="cyclic").fit(X, y)
+    np.testing.assert_array_equal(model.coef_, twin.coef_)
+    assert model.classes_.tolist() == [0, 1, 2] and model.n_features_in_ == 12
+    more = open_source(io.BytesIO(text(X, y)), features=model.features_, labelled=False)
+    (block,) = more.blocks()
+    np.testing.assert_array_equal(model.predict(block.X), twin.predict(X))
+    model.save(tmp_path / "m")
+    loaded = Perceptron.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.coef_, twin.coef_)
+    assert not hasattr(model.fit(X, y), "features_")
+    with pytest.raises(ValueError, match="early_stopping needs all rows in memory"):
+        Perceptron(early_stopping=True).fit_source(source)
+
+
+def test_fit_source_keeps_names(tmp_path):
+    source = open_source(io.BytesIO(b"1 | free:2 now\n0 | lunch now\n"))
+    model = Perceptron().fit_source(source, classes=[1, 0])
+    assert model.classes_.tolist() == [1, 0]
+    model.save(tmp_path / "m")
+    from novikoff import load_model
+
+    assert load_model(tmp_path / "m").top_features(0)[0][0] == "lunch"

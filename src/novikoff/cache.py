@@ -30,8 +30,8 @@ FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its
 
 def cached(source: Source) -> Source:
     """The same source by way of a cache beside its first file, ``<file>.cache``."""
-    if not source.can_reread or not source.files:
-        raise ValueError(f"{source.name}: only files can be cached.")
+    if not source.can_reread or not source.files or source.options.get("of_model"):
+        raise ValueError(f"{source.name}: only files that are learned from can be cached.")
     return CachedSource(source, Path(f"{source.files[0]}.cache"))
 
 
@@ -60,9 +60,6 @@ class CachedSource(Source):
                 directory, arrays = _read_directory(file)
             if directory["key"] != json.loads(json.dumps(self._key)):
                 return
-            fixed = getattr(self.source.features, "fixed", False)
-            if fixed:
-                return  # the columns of a model: whatever another run met has no place among them
             features = modelstate.features_from_state(directory["features"], arrays, None)
         except (OSError, ValueError, KeyError, TypeError):
             return  # it is written anew

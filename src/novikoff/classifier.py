@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from novikoff.arrays import is_readable, with_one_index_width
+from novikoff.block import Csr
 from novikoff.labels import Classes, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import check_parameters
@@ -77,9 +78,15 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
         """`X` ready for the core: itself where it can be read in place, else one copy."""
-        if not reset and not (type(X) is np.ndarray and "feature_names_in_" not in vars(self)):
+        if (
+            not reset
+            and not isinstance(X, Csr)
+            and not (type(X) is np.ndarray and "feature_names_in_" not in vars(self))
+        ):
             _check_feature_names(self, X, reset=False)
-        if isinstance(X, list | tuple):
+        if isinstance(X, Csr):
+            X = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+        elif isinstance(X, list | tuple):
             _check_rectangular(X)
         if not is_readable(X) or 0 in X.shape:
             X = check_array(
@@ -102,6 +109,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return X
 
     def _set_features(self, raw: Any, X: Any) -> None:
+        if hasattr(self, "features_"):  # of a source that was learned from before
+            del self.features_
         self.n_features_in_ = X.shape[1]
         names = _get_feature_names(raw)
         if names is not None:
@@ -281,8 +290,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
 
-    def _warn_unless_separated(self, X: Any) -> None:
-        """Say once that the data were not separated, and what may help."""
+    def _warn_unless_separated(self, X: Any = None) -> None:
+        """Say once that the data were not separated, and what may help; `X` is None for a stream."""
         run = self._run
         if run.verdict == "separated" or (self._early() and len(run.history) < self.max_epochs):
             return
@@ -297,7 +306,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             falling = _falling(mistakes)
             if falling is not False:
                 advice.insert(0, "more epochs (max_epochs)")
-            if _off_centre(X):
+            if X is not None and _off_centre(X):
                 advice.insert(0, "centring or scaling (R is far larger than the spread of the rows)")
             advice.append("asking whether they can be separated at all (a linear program decides it)")
             trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]

@@ -79,6 +79,10 @@ class TableFeatures(Features):
         """Whether new names get no column."""
         return self.vocabulary.fixed
 
+    @fixed.setter
+    def fixed(self, value: bool) -> None:
+        self.vocabulary.fixed = value
+
     def place(self, names: list[str]) -> npt.NDArray[np.int64]:
         """The column of each name, −1 where it has none."""
         return self.vocabulary.place(names)

@@ -18,6 +18,7 @@ class Features(ABC):
     """Columns and their names. What a model file keeps of it is `state`."""
 
     kind: str
+    fixed: bool  # whether nothing new gets a column: so it is with an existing model's
     n_numbers = 0  # how many of the first columns are number columns of a table
 
     @property
@@ -44,9 +45,12 @@ class NumberedFeatures(Features):
 
     kind = "numbered"
 
-    def __init__(self, n_columns: int = 0, *, zero_based: bool = False, fixed: bool = False) -> None:
+    def __init__(
+        self, n_columns: int = 0, *, zero_based: bool = False, fixed: bool = False, strict: bool = False
+    ) -> None:
         self._n_columns, self.zero_based = n_columns, zero_based
-        self.fixed = fixed  # whether a larger index is an error (a declared or an existing model's width)
+        self.fixed = fixed  # whether a larger index has no column, as with an existing model's
+        self.strict = strict  # and whether it is an error, as where the number of columns was declared
 
     @property
     def n_columns(self) -> int:

@@ -159,8 +159,9 @@ def open_text(
         if not isinstance(zero_based, bool | np.bool_ | None):
             raise ValueError(f"zero_based must be True or False, not {zero_based!r}.")
         check_whole("n_features", 0 if n_features is None else n_features, 0)
+        declared = n_features is not None
         features = NumberedFeatures(
-            n_features or 0, zero_based=bool(zero_based), fixed=n_features is not None
+            n_features or 0, zero_based=bool(zero_based), fixed=declared, strict=declared
         )
     elif not isinstance(features, NumberedFeatures):
         raise ValueError(
@@ -177,7 +178,7 @@ def open_text(
     def make_parser(kind: str) -> _core.LibsvmRows:
         return _core.LibsvmRows(
             zero_based=features.zero_based,
-            n_features=features.n_columns if features.fixed else -1,
+            n_features=features.n_columns if features.strict else -1,
             label="required" if labelled else "optional",
             kind=kind,
             skip_bad=bool(skip_bad_lines),
@@ -198,8 +199,14 @@ def _rows(
     parser: _core.LibsvmRows, features: NumberedFeatures, reuse: bool
 ) -> tuple[Csr, Labels | None, None]:
     """What a parser has read, as a block has it."""
-    features.widen(parser.largest + 1)
+    largest = parser.largest
     labels, values, indices, indptr, _ = parser.view() if reuse else parser.take()
+    if not features.fixed:
+        features.widen(largest + 1)
+    elif largest >= features.n_columns:  # what the model has not met has no weight
+        known = indices < features.n_columns
+        indptr = np.concatenate([[0], np.cumsum(known)]).astype(indptr.dtype)[indptr]
+        values, indices = values[known], indices[known]
     X = Csr(values, indices, indptr, (len(indptr) - 1, features.n_columns))
     return X, text_labels(labels) if labels is not None and labels.ndim == 2 else labels, None
 

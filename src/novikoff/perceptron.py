@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike, fspath
 from typing import Any, Self
@@ -11,13 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff import training
+from novikoff import streaming, training
 from novikoff.classifier import PerceptronClassifier
 from novikoff.features import Features, NamedFeatures, NumberedFeatures
-from novikoff.labels import Classes
+from novikoff.labels import Classes, StreamClasses, as_text
 from novikoff.linear import LinearModel, load_model
 from novikoff.model import Floats, Model, Scorer
 from novikoff.parameters import check_parameters, default, parameter_help
+from novikoff.source import Source
 from novikoff.training import Run
 
 
@@ -196,7 +198,9 @@ class Perceptron(PerceptronClassifier):
             )
         names = vars(self).get("feature_names_in_")
         features: Features
-        if names is None:
+        if "features_" in vars(self):
+            features = self.features_
+        elif names is None:
             features = NumberedFeatures(model.n_features, fixed=True)
         else:
             features = NamedFeatures()
@@ -306,6 +310,54 @@ class Perceptron(PerceptronClassifier):
         if intercept.any() and not self.fit_intercept:
             raise ValueError("intercept_init needs fit_intercept=True.")
         return coef, intercept
+
+    def fit_source(self, source: Source, classes: Any = None) -> Self:
+        """Learn from files, block by block, however large they are.
+
+        Rows are visited as they lie in the source, whatever `order` says, and every epoch reads it again; the
+        weights are those of `order="cyclic"` on the same rows in memory. `early_stopping` is not for sources.
+        Weights of rows come from the source.
+
+        Parameters
+        ----------
+        source : Source
+            What `novikoff.open_source` opened. Its features are kept as `features_`: open other files for
+            this model by ``open_source(path, features=model.features_)``.
+        classes : list of labels, optional
+            All classes, in the order that decides ties. Without it they are found, and sorted.
+
+        Examples
+        --------
+        >>> import io, novikoff
+        >>> rows = io.BytesIO(b"spam | free:2 now\\nham | lunch now\\n")
+        >>> source = novikoff.open_source(rows, format="vw")
+        >>> model = novikoff.Perceptron().fit_source(source)
+        >>> model.verdict_, model.features_.names([0, 1, 2])
+        ('separated', ['free', 'now', 'lunch'])
+        >>> more = novikoff.open_source(io.BytesIO(b"| lunch\\n"), features=model.features_, labelled=False)
+        >>> [model.predict(block.X).tolist() for block in more.blocks()]
+        [['ham']]
+        """
+        self._check_parameters()
+        if self.early_stopping:
+            raise ValueError("early_stopping needs all rows in memory: load the file and call fit.")
+        weight = self.class_weight
+        if isinstance(weight, dict):
+            weight = {as_text(label): float(value) for label, value in weight.items()}
+        declared = None if classes is None else list(classes)
+        plan = replace(self._plan(), order="cyclic")
+        learned = streaming.fit(source, StreamClasses(declared), self._settings(), plan, class_weight=weight)
+        self.features_ = source.features
+        self.features_.fixed = True
+        self.n_features_in_ = learned.model.n_features
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._set_classes(Classes(learned.classes))
+        self._set_run(learned.model, learned.run)
+        if learned.run.interrupted:
+            raise KeyboardInterrupt
+        self._warn_unless_separated()
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order, going on from what there is.

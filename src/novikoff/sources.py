@@ -151,6 +151,8 @@ def _opened(
     # what can only change how fast it goes, or what is refused, is left out
     aside = ("n_jobs", "block_size", "max_line", "max_expansion", "labelled")
     source.options = {"format": format} | {k: v for k, v in sorted(options.items()) if k not in aside}
+    if fixed["features"] is not None:
+        source.options["of_model"] = True
     return source
 
 

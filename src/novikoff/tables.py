@@ -155,6 +155,7 @@ class TableSource(Source):
             )
         self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
+        self.files = tuple(self._stream.names) if self.can_reread else ()
         self.skipped = Skipped()
         self._label_optional, self._skip_bad = not labelled, bool(skip_bad_lines)
         self._block_size, self._n_jobs = int(block_size), n_jobs
