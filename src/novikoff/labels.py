@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.parameters import OTHER
+
 Ints = npt.NDArray[np.int32]
 Labels = npt.NDArray[Any]
 
@@ -99,8 +101,6 @@ class Renaming:
     replace: dict[str, str] = field(default_factory=dict)
     positive: str | None = None
 
-    REST = "other"
-
     def __call__(self, labels: Labels) -> Labels:
         """The new labels: numbers where all of them still are.
 
@@ -122,7 +122,7 @@ class Renaming:
 
     def _new(self, label: str) -> str:
         label = self.replace.get(label, label)
-        return label if self.positive in (None, label) else self.REST
+        return label if self.positive in (None, label) else OTHER
 
 
 class UnseenClass(Exception):
@@ -142,6 +142,7 @@ class StreamClasses:
         self.rename = rename or Renaming()
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
+        self.met: set[int] | None = set()  # classes that some row has; None: not known
 
     def __len__(self) -> int:
         return 0 if self.classes is None else len(self.classes.labels)
@@ -174,7 +175,18 @@ class StreamClasses:
             new, first = np.unique(labels[places < 0], return_index=True)
             self.classes = Classes(np.concatenate([known.labels, new[np.argsort(first)]]))
             places = self.classes.find(labels)
+        if self.met is not None and len(self.met) < len(self):
+            self.met.update(np.unique(places).tolist())
         return places
+
+    def check_two(self, name: str) -> None:
+        """Refuse to have learned from rows of one class."""
+        if len(self) < 2 or (self.met is not None and len(self.met) == 1):
+            only = as_text(self.labels[min(self.met or {0})].item())
+            renamed = " (as renamed)" if self.rename != Renaming() else ""
+            raise ValueError(
+                f"{name}: there must be at least two classes, but every row has the label {only!r}{renamed}."
+            )
 
     def _check_kind(self, labels: Labels, where: Callable[[int], str]) -> None:
         assert self.classes is not None

@@ -133,6 +133,15 @@ def open_source(
         raise
 
 
+def format_of(paths: Paths) -> str:
+    """The format that `open_source` would find."""
+    stream = ByteStream(paths)
+    try:
+        return _recognised(stream)
+    finally:
+        stream.close()
+
+
 def _opened(
     format: str, opener: Callable[..., Source], first: Any, fixed: dict[str, Any], options: dict[str, Any]
 ) -> Source:
