@@ -79,8 +79,9 @@ def gather(source: Source, watch: Watch | None = None) -> Gathered:
 
 def _stacked(parts: list[Matrix], n_columns: int) -> Matrix:
     """Blocks one below the other; dense only where all are."""
-    if all(isinstance(part, np.ndarray) and part.shape[1] == n_columns for part in parts):
-        return np.concatenate(parts)
+    dense = [part for part in parts if isinstance(part, np.ndarray) and part.shape[1] == n_columns]
+    if len(dense) == len(parts):
+        return np.concatenate(dense)
     sparse = [part if isinstance(part, Csr) else _sparse(part) for part in parts]
     counts = np.concatenate([np.diff(part.indptr) for part in sparse])
     wide = counts.sum() >= 2**31 or any(part.indices.dtype == np.int64 for part in sparse)

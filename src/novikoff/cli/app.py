@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 import novikoff
 from novikoff.cli import evaluate, fit, inspect, predict, running
 
-COMMANDS = [
+COMMANDS: list[Callable[..., None]] = [
     fit.fit,
     predict.predict,
     evaluate.evaluate,

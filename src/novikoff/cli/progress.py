@@ -23,13 +23,14 @@ def shown(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
         return
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
     except ImportError:  # the bar is a comfort, not a need
         yield None
         return
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=8) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=8) as bar:
         task = bar.add_task("starting", total=None, figures="")
         last = 0.0
 
