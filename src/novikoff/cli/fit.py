@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 class Passes:
     """How often, and in which order, the rows are visited."""
 
-    max_epochs: Annotated[int | None, option("max_epochs", "--epochs")] = None
+    max_epochs: Annotated[
+        int | None, option("max_epochs", "--epochs", shown_default=str(default("max_epochs")))
+    ] = None
     order: Annotated[str, option("order")] = default("order")
     random_state: Annotated[int, option("random_state")] = default("random_state")
     early_stopping: Annotated[bool, option("early_stopping")] = default("early_stopping")
@@ -84,13 +86,7 @@ def fit(
             show_default=False,
         ),
     ],
-    learning: Learning,
-    passes: Passes,
-    labelling: Labelling,
-    reading: Reading,
-    columns: Columns,
-    keeping: Keeping,
-    out: Output,
+    *,
     test: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="Files to evaluate the model on; can be given several times."),
@@ -103,6 +99,13 @@ def fit(
             "name with .novikoff, in the current folder.",
         ),
     ] = None,
+    learning: Learning,
+    passes: Passes,
+    labelling: Labelling,
+    reading: Reading,
+    columns: Columns,
+    keeping: Keeping,
+    out: Output,
     verbose: Annotated[bool, option("verbose", "--verbose", "-v")] = default("verbose"),
 ) -> None:
     """Learn a model from files, and report what happened.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,10 +21,16 @@ def default(name: str) -> Any:
     return FILE_PARAMETERS[name].default
 
 
-def option(name: str, *flags: str, metavar: str | None = None, hidden: bool = False) -> Any:
+def flag_of(name: str) -> str:
+    """What a parameter is called on the command line, unless something else is said."""
+    return f"--{name.replace('_', '-')}"
+
+
+def option(name: str, *flags: str, metavar: str | None = None, shown_default: str = "") -> Any:
     """The option for a parameter of the table; its value is checked there."""
     parameter = FILE_PARAMETERS[name]
     choices = parameter.choices
+    flags = flags or (flag_of(name),)
 
     def checked(value: Any) -> Any:
         if value is None:  # not given
@@ -31,21 +38,19 @@ def option(name: str, *flags: str, metavar: str | None = None, hidden: bool = Fa
         try:
             parameter.check(_read(name, value))
         except ValueError:
-            flag = f"--{name.replace('_', '-')}" if not flags else flags[0].split("/")[0]
             expected = parameter.expected.removeprefix("None or ")
             raise typer.BadParameter(
-                f"{_shown(value)} is not possible: expected {expected}.", param_hint=flag
+                f"{_shown(value)} is not possible: expected {expected}.", param_hint=flags[0].split("/")[0]
             ) from None
         return value
 
     return typer.Option(
-        *(flags or (f"--{name.replace('_', '-')}",)),
-        help=parameter.help,
+        *flags,
+        help=re.sub(r"`(\w+)`", lambda match: flag_of(match[1]), parameter.help),
         metavar=metavar or ("|".join(choices) if choices else None),
         autocompletion=(lambda: list(choices)) if choices else None,
         callback=checked,
-        show_default=str(parameter.default) if parameter.default not in (None, (), False, True) else False,
-        hidden=hidden,
+        show_default=shown_default or not isinstance(parameter.default, bool),
     )
 
 
@@ -99,7 +104,6 @@ class Reading:
 
     format: Annotated[str | None, option("format")] = default("format")
     label: Annotated[str | None, option("label", metavar="COLUMN")] = default("label")
-    weight: Annotated[str | None, option("weight", metavar="COLUMN")] = default("weight")
     header: Annotated[bool | None, option("header", "--header/--no-header")] = default("header")
     skip_lines: Annotated[int, option("skip_lines")] = default("skip_lines")
     delimiter: Annotated[str | None, option("delimiter", metavar="CHARACTER")] = default("delimiter")
@@ -118,6 +122,7 @@ class Reading:
 class Columns:
     """What becomes of the columns."""
 
+    weight: Annotated[str | None, option("weight", metavar="COLUMN")] = default("weight")
     ignore: Annotated[list[str] | None, option("ignore", metavar="COLUMNS")] = None
     text: Annotated[list[str] | None, option("text", metavar="COLUMNS")] = None
     ngrams: Annotated[int, option("ngrams")] = default("ngrams")

@@ -30,7 +30,7 @@ def predict(
             show_default=False,
         ),
     ],
-    reading: Reading,
+    *,
     output_file: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where to write; standard output without it."),
@@ -46,6 +46,7 @@ def predict(
     json: Annotated[
         bool, typer.Option("--json", help="Write a JSON object a line; scores come by class.")
     ] = False,
+    reading: Reading,
 ) -> None:
     """Predict the label of every row: line i of the output is for row i.
 
