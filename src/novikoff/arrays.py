@@ -65,17 +65,6 @@ def in_order(X: Any) -> Any:
     return X
 
 
-def take_rows(X: Any, rows: Any) -> Any:
-    """Some rows of a matrix, in the order of their numbers in `rows`."""
-    if not hasattr(X, "_replace"):  # all but a `block.Csr`, which is a tuple
-        return X[rows]
-    counts = np.diff(X.indptr)[rows]
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    at = np.repeat(X.indptr[:-1][rows] - ends[:-1], counts) + np.arange(ends[-1])
-    indptr = ends.astype(X.indptr.dtype)
-    return X._replace(data=X.data[at], indices=X.indices[at], indptr=indptr, shape=(len(counts), X.shape[1]))
-
-
 def row_bytes(X: Any) -> int:
     """About how many bytes one row takes."""
     if is_sparse(X):

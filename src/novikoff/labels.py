@@ -142,7 +142,6 @@ class StreamClasses:
         self.rename = rename or Renaming()
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
-        self.met: set[int] | None = set()  # classes that some row has; None: not known
 
     def __len__(self) -> int:
         return 0 if self.classes is None else len(self.classes.labels)
@@ -175,18 +174,7 @@ class StreamClasses:
             new, first = np.unique(labels[places < 0], return_index=True)
             self.classes = Classes(np.concatenate([known.labels, new[np.argsort(first)]]))
             places = self.classes.find(labels)
-        if self.met is not None and len(self.met) < len(self):
-            self.met.update(np.unique(places).tolist())
         return places
-
-    def check_two(self, name: str) -> None:
-        """Refuse to have learned from rows of one class."""
-        if len(self) < 2 or (self.met is not None and len(self.met) == 1):
-            only = as_text(self.labels[min(self.met or {0})].item())
-            renamed = " (as renamed)" if self.rename != Renaming() else ""
-            raise ValueError(
-                f"{name}: there must be at least two classes, but every row has the label {only!r}{renamed}."
-            )
 
     def _check_kind(self, labels: Labels, where: Callable[[int], str]) -> None:
         assert self.classes is not None

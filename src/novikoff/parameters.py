@@ -261,6 +261,7 @@ FILE_PARAMETERS = PARAMETERS | _table(
     replace(
         PARAMETERS["class_weight"],
         help="Factors on the step by class: 'balanced', or such as spam=2,ham=1.",
+        expected="'balanced', or LABEL=WEIGHT with commas between, weights being numbers ≥ 0",
     ),
     replace(
         PARAMETERS["n_jobs"],

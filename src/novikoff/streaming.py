@@ -234,13 +234,14 @@ def fit(
             break
         except UnseenClass:
             if examples.surveyed:
-                classes.check_two(source.name)
+                break  # there is but one class
             examples.survey(None, balanced=False)
             fitting = Fitting(Model(2, 0, settings), examples, plan)
-    if not run.interrupted:
-        classes.check_two(source.name)
-    elif len(classes) < 2:
-        raise KeyboardInterrupt  # nothing has been learned yet
+    if len(classes) < 2:
+        only = as_text(classes.labels[0].item())
+        raise ValueError(
+            f"{source.name}: there must be at least two classes, but every row has the label {only!r}."
+        )
     model = fitting.model
     model.resize(source.features.n_columns)
     return Learned(model, classes.labels, examples.scaling, run)

@@ -47,7 +47,7 @@ def evaluated(
     path: Path, data: list[str], reading: Reading, watch: Watch | None
 ) -> tuple[Evaluation, Skipped]:
     """A saved model's predictions on files, counted; and the lines that were passed over."""
-    from novikoff.cli.applying import renaming, source_for
+    from novikoff.cli.opening import renaming, source_for
     from novikoff.evaluation import evaluate
     from novikoff.linear import load_model
 

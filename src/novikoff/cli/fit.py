@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from novikoff.cli import modelpath, output, progress
+from novikoff.cli.evaluate import evaluated
+from novikoff.cli.opening import open_data
 from novikoff.cli.options import (
     Columns,
     Labelling,
@@ -130,9 +132,7 @@ def fit(
     checkpoint = _checkpoint(keeping, made, quiet)
     classes = _classes(labelling)
     with progress.shown(not quiet, passes.max_epochs or 0) as watch:
-        learned = _learn(
-            source, classes, learning, passes.plan(reading.n_jobs, verbose), passes, watch, checkpoint
-        )
+        learned = _learn(source, classes, learning, passes.plan(reading.n_jobs, verbose), watch, checkpoint)
     linear = LinearModel(
         learned.model,
         learned.classes,
@@ -146,13 +146,13 @@ def fit(
     interrupted = learned.run.interrupted
     if checkpoint is not None and not interrupted:
         checkpoint.remove()
-    tested = None
-    if test and not interrupted:
-        from novikoff.cli.evaluate import evaluated
-
-        with progress.shown(not quiet) as watch:
-            tested, _ = evaluated(path, test, reading, watch)
-    _show(linear, source, path, tested, out)
+    tested: Evaluation | None = None
+    try:
+        if test and not interrupted:
+            with progress.shown(not quiet) as watch:
+                tested, _ = evaluated(path, test, reading, watch)
+    finally:  # the model is there, whatever is wrong with the test
+        _show(linear, source, path, tested, out)
     if interrupted:
         how = " --resume goes on from the last checkpoint." if checkpoint and checkpoint.exists() else ""
         output.note(f"interrupted; what had been learned so far is saved in {path}.{how}")
@@ -186,9 +186,7 @@ def _settle(can_reread: bool, passes: Passes, labelling: Labelling, keeping: Kee
 
 
 def _open(data: list[str], reading: Reading, columns: Columns, keeping: Keeping) -> Source:
-    from novikoff.sources import open_source
-
-    source = open_source(data, **reading.given(), **columns.given())
+    source = open_data(data, **reading.given(), **columns.given())
     if keeping.cache:
         from novikoff.cache import cached
 
@@ -228,24 +226,18 @@ def _learn(
     classes: StreamClasses,
     learning: Learning,
     plan: Plan,
-    passes: Passes,
     watch: Watch | None,
     checkpoint: Checkpoint | None,
 ) -> Learned:
-    from novikoff import gathered, streaming
+    from novikoff import streaming
 
-    weights = class_weights(learning.class_weight)
-    settings = learning.settings()
-    if passes.in_memory:
-        rows = gathered.gather(source, watch)
-        return gathered.fit(rows, classes, settings, plan, scale=learning.scale, class_weight=weights)
     return streaming.fit(
         source,
         classes,
-        settings,
+        learning.settings(),
         plan,
         scale=learning.scale,
-        class_weight=weights,
+        class_weight=class_weights(learning.class_weight),
         watch=watch,
         checkpoint=checkpoint,
     )

@@ -54,7 +54,7 @@ def predict(
 
     Predictions are written as the files are read. With --output the file appears when it is complete.
     """
-    from novikoff.cli.applying import source_for
+    from novikoff.cli.opening import source_for
     from novikoff.linear import load_model
 
     linear = load_model(model)
