@@ -4,14 +4,15 @@
 #   make lint    style, types, import layers
 #   make bench   novikoff beside its peers
 #   make long    the property tests with many more examples
+#   make kill-test  twenty runs killed at random moments and resumed
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-SOURCES := $(wildcard native/* src/novikoff/*.py src/novikoff/*.pyi) CMakeLists.txt pyproject.toml
+SOURCES := $(wildcard native/* src/novikoff/*.py src/novikoff/*/*.py src/novikoff/*.pyi) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench long sdist clean
+.PHONY: demo test lint bench long kill-test sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -27,6 +28,9 @@ lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+kill-test: $(VENV)/.built $(VENV)/.test
+	NOVIKOFF_KILLS=20 $(BIN)/python -m pytest tests/test_kill.py
 
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
