@@ -60,6 +60,9 @@ class JsonRows final : public NamedLines {
         while (q < end && *q != '\n' && q - p < 41) ++q;
         return quoted({p, size_t(q - p)});
     }
+    bool too_deep() {
+        return bad(p - 1, "more than " + std::to_string(deepest) + " objects and arrays in one another");
+    }
     char next() const { return at(p, end); }
     void blanks() {
         while (next() == ' ' || next() == '\t' || (next() == '\r' && p < end)) ++p;
@@ -86,8 +89,7 @@ class JsonRows final : public NamedLines {
         if (!members(1, [this](std::string_view key) { return top_member(key); })) return false;
         blanks();
         if (next() != '\n') return unexpected("the end of the line after the object");
-        if (!has_label && !no_label())
-            return wrong("expected a label under the key " + quoted(keys.label) + ", found none");
+        if (!has_label && !no_label("expected a label under the key " + quoted(keys.label) + ", found none")) return false;
         is_row = true;
         return true;
     }
@@ -95,7 +97,7 @@ class JsonRows final : public NamedLines {
     // The members of an object whose { is read: `member` reads the value of a key.
     template <class Member>
     bool members(int depth, Member&& member) {
-        if (depth > deepest) return bad(p, "more than " + std::to_string(deepest) + " objects and arrays in one another");
+        if (depth > deepest) return too_deep();
         const uint32_t object = objects++;
         blanks();
         if (take('}')) return true;
@@ -209,7 +211,7 @@ class JsonRows final : public NamedLines {
         return true;
     }
     bool elements(int depth) {
-        if (depth > deepest) return bad(p, "more than " + std::to_string(deepest) + " objects and arrays in one another");
+        if (depth > deepest) return too_deep();
         const size_t length = path.size();
         blanks();
         if (take(']')) return true;
@@ -287,9 +289,9 @@ class JsonRows final : public NamedLines {
         const unsigned char c = static_cast<unsigned char>(next());
         if (p == end || c == '\n') return unexpected("a double quote at the end of the string");
         if (c < 0x20) return bad(p, "a control character in a string must be escaped, found " + found());
-        const size_t n = c < 0x80 ? 1 : utf8_length(p, end);
-        if (!n) return bad(p, "the string is not UTF-8: " + found());
-        p += n;
+        const char* q = p;
+        if (utf8_character(q, end) < 0) return bad(p, "the string is not UTF-8: " + found());
+        p = q;
         return true;
     }
     bool escape() {

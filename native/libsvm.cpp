@@ -4,7 +4,6 @@
 #include <nanobind/stl/pair.h>
 
 #include "binding.h"
-#include "hand_over.h"
 
 namespace {
 

@@ -28,7 +28,7 @@ CLASS_TYPES = (*(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)), "boo
 HOMES = {
     "numbered": ("novikoff.features", "NumberedFeatures"),
     "named": ("novikoff.features", "NamedFeatures"),
-    "table": ("novikoff.tables", "TableFeatures"),
+    "table": ("novikoff.columns", "TableFeatures"),
     "scaling": ("novikoff.scaling", "Scaling"),
 }
 
@@ -126,7 +126,7 @@ def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) ->
         view[used] = values[:, c]
 
 
-def _columns(model: Model, name: str) -> list[Floats]:
+def columns(model: Model, name: str) -> list[Floats]:
     """Views of every class's column of an array of the learners, padding left out."""
     return [getattr(part, name)[..., c] for part in model.learners for c in range(part.n_columns())]
 
@@ -150,32 +150,32 @@ def model_state(model: Model, *, under_way: bool = False) -> State:
     }
     arrays: Arrays = {}
     for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + model.settings.average]:
-        arrays |= pack_rows(weights, np.stack(_columns(model, weights), axis=-1))
-        arrays[bias] = np.stack(_columns(model, bias))
+        arrays |= pack_rows(weights, np.stack(columns(model, weights), axis=-1))
+        arrays[bias] = np.stack(columns(model, bias))
     return facts, arrays
 
 
 def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     """The model that `model_state` was taken from."""
-    settings = _settings(fact(facts, "settings", dict))
+    how = settings(fact(facts, "settings", dict))
     n_classes, n_features = count(facts, "n_classes", 2, 1 << 31), count(facts, "n_features")
-    parts = n_classes if settings.multiclass == "ovr" and n_classes > 2 else 1
+    parts = n_classes if how.multiclass == "ovr" and n_classes > 2 else 1
     k = 1 if n_classes == 2 else n_classes
     if k * n_features > LARGEST:
         raise ValueError(f"claims {n_features:,} features and {n_classes:,} classes, expected fewer")
     counts = fact(facts, "parts", list)
     if len(counts) != parts or not all(isinstance(part, dict) for part in counts):
         raise ValueError(f"parts has {len(counts)} entries, expected {parts}")
-    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + settings.average]
+    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + how.average]
     for _, bias in arrays_of:  # everything small is looked at before anything large is made
         array(arrays, bias, np.float64, (k,))
     try:
-        model = Model(n_classes, n_features, settings)
+        model = Model(n_classes, n_features, how)
     except MemoryError:
         raise ValueError(f"its {k * n_features:,} weights do not fit into memory") from None
     for weights, bias in arrays_of:
-        unpack_rows(weights, arrays, n_features, k, _columns(model, weights))
-        for value, view in zip(arrays[bias], _columns(model, bias), strict=True):
+        unpack_rows(weights, arrays, n_features, k, columns(model, weights))
+        for value, view in zip(arrays[bias], columns(model, bias), strict=True):
             view[...] = value
     for learner, part in zip(model.learners, counts, strict=True):
         _set_counts(learner, part)
@@ -204,7 +204,8 @@ def _set_counts(learner: Learner, part: Facts) -> None:
         native.filter = known
 
 
-def _settings(facts: Facts) -> Settings:
+def settings(facts: Facts) -> Settings:
+    """How a learner decides and steps."""
     expected = {field.name for field in fields(Settings)}
     if facts.keys() != expected:
         raise ValueError(f"settings are {', '.join(sorted(facts))}, expected {', '.join(sorted(expected))}")
@@ -298,17 +299,23 @@ def features_state(features: Features) -> State:
     return {"kind": features.kind, "state": facts}, arrays
 
 
-def features_from_state(facts: Facts, arrays: Arrays, n_features: int) -> Features:
-    """The features that `features_state` was taken from."""
+def features_from_state(facts: Facts, arrays: Arrays, n_features: int | None) -> Features:
+    """The features that `features_state` was taken from: as many as there are weights, if known."""
     kind = choice(facts, "kind", ("numbered", "named", "table"))
     features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays)
-    if features.n_columns != n_features:
+    if n_features is not None and features.n_columns != n_features:
         raise ValueError(f"it has {features.n_columns:,} features by name, but weights for {n_features:,}")
     return features
 
 
-def scaling_from_state(facts: Facts, arrays: Arrays) -> Any:
-    """The scaling whose `state` this is."""
+def scaling_from_state(facts: Facts, arrays: Arrays, n_features: int | None = None) -> Any:
+    """The scaling whose `state` this is; it must fit the number of features, where that is known."""
+    centre = array(arrays, "centre", np.float64, (None,))
+    scale = array(arrays, "scale", np.float64, (None if not len(arrays.get("scale", ())) else n_features,))
+    if (scale <= 0).any() or len(centre) > len(scale):
+        raise ValueError(
+            "its scaling divides by numbers that are not above 0, or centres what it does not scale"
+        )
     return _believe(_home("scaling"), "scaling", facts, arrays)
 
 
@@ -317,4 +324,5 @@ def _believe(cls: Any, what: str, facts: Facts, arrays: Arrays) -> Any:
     try:
         return cls.from_state(facts, arrays)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {error})") from None
+        said = " ".join(str(error).split())[:200]
+        raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {said})") from None

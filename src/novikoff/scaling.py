@@ -20,7 +20,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.arrays import rows_of
 from novikoff.block import Block, Csr, Floats, Matrix
-from novikoff.features import State
+from novikoff.features import Features, State
 
 KINDS = ("standard", "maxabs", "unit")
 
@@ -44,13 +44,14 @@ class Scaling:
         self.scale = np.zeros(0) if scale is None else scale  # of all columns
 
     @classmethod
-    def measure(cls, kind: str, blocks: Iterable[Block], n_numbers: int = 0) -> Scaling:
-        """Measure all rows of `blocks`, of which the leading `n_numbers` columns are number columns.
+    def measure(cls, kind: str, blocks: Iterable[Block], features: Features) -> Scaling:
+        """Measure all rows of `blocks`, whose columns are these features.
 
         >>> import numpy as np
         >>> from novikoff.block import Block
+        >>> from novikoff.features import NumberedFeatures
         >>> rows = np.array([[1.0, 0.0], [3.0, 4.0]])
-        >>> scaling = Scaling.measure("maxabs", [Block(rows, None, None, 0, str)])
+        >>> scaling = Scaling.measure("maxabs", [Block(rows, None, None, 0, str)], NumberedFeatures(2))
         >>> scaling.transform(rows)
         array([[0.33333333, 0.        ],
                [1.        , 1.        ]])
@@ -68,10 +69,13 @@ class Scaling:
             if bad >= 0:
                 raise ValueError(f"{block.where(bad)}: indices out of range or not in order.")
             n += block.n_rows
+        sums = np.concatenate(
+            [sums[: features.n_columns], np.zeros((max(features.n_columns - len(sums), 0), 5))]
+        )
         largest = sums[:, 4]
         if not np.isfinite(sums).all():
-            column = int(np.flatnonzero(~np.isfinite(sums).all(axis=1))[0])
-            raise ValueError(f"column {column}: values too large to scale; scale='unit' needs no sums.")
+            (name,) = features.names(np.flatnonzero(~np.isfinite(sums).all(axis=1))[:1].tolist())
+            raise ValueError(f"feature {name}: its values are too large for their squares to be added up.")
         if kind == "maxabs":
             return cls(kind, None, np.where(largest > 0, largest, 1.0))
         total, squares = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]
@@ -80,7 +84,7 @@ class Scaling:
         for j in np.flatnonzero(spread < 1e-6 * squares):  # too much cancels: with all digits of the sums
             spread[j] = _spread(sums[j], n)
         scale = np.sqrt(np.maximum(spread, 0.0) / max(n, 1))
-        return cls(kind, mean[:n_numbers].copy(), np.where(scale > 0, scale, 1.0))
+        return cls(kind, mean[: features.n_numbers].copy(), np.where(scale > 0, scale, 1.0))
 
     def transform(self, X: Matrix) -> Matrix:
         """The scaled rows, as float64."""
