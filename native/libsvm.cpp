@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "binding.h"
+#include "hand_over.h"
 
 namespace {
 
