@@ -133,6 +133,7 @@ def fit(
     classes = _classes(labelling)
     with progress.shown(not quiet, passes.max_epochs or 0) as watch:
         learned = _learn(source, classes, learning, passes.plan(reading.n_jobs, verbose), watch, checkpoint)
+    runs = not passes.in_memory and classes.seen is not None and classes.seen.are_long
     linear = LinearModel(
         learned.model,
         learned.classes,
@@ -152,7 +153,11 @@ def fit(
             with progress.shown(not quiet) as watch:
                 tested, _ = evaluated(path, test, reading, watch)
     finally:  # the model is there, whatever is wrong with the test
-        _show(linear, source, path, tested, out)
+        _show(linear, source, path, tested, runs, out)
+    if runs and not quiet:
+        output.note(
+            "rows of one class lie together in the files, which misleads: --order shuffle may do better."
+        )
     if interrupted:
         how = " --resume goes on from the last checkpoint." if checkpoint and checkpoint.exists() else ""
         output.note(f"interrupted; what had been learned so far is saved in {path}.{how}")
@@ -243,7 +248,9 @@ def _learn(
     )
 
 
-def _show(linear: LinearModel, source: Source, path: Path, tested: Evaluation | None, out: Output) -> None:
+def _show(
+    linear: LinearModel, source: Source, path: Path, tested: Evaluation | None, runs: bool, out: Output
+) -> None:
     report = linear.report
     assert report is not None
     if out.json:
@@ -255,6 +262,7 @@ def _show(linear: LinearModel, source: Source, path: Path, tested: Evaluation | 
                 "report": report.to_dict(),
                 "history": linear.history,
                 "test": None if tested is None else tested.to_dict(),
+                "labels_in_runs": runs,
                 "skipped": {"count": source.skipped.count, "first": source.skipped.first},
                 "parameters": linear.parameters,
             }
