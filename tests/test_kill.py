@@ -27,29 +27,39 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_killed_runs_end_with_the_same_bytes():
-    Path("train.svm").write_text(svm_text(20_000, labels=("a", "b", "c")) * 2)
+KEPT = Path("kept/checkpoint.novikoff")
+
+
+def fit(*more: str) -> list[str]:
+    """A fit with everything that has to survive: averages, three classes, scaling, many passes."""
     arguments = [sys.executable, "-m", "novikoff", "fit", "train.svm", "--average", "--epochs", "12"]
-    arguments += ["--scale", "maxabs", "--quiet"]
+    return [*arguments, "--scale", "maxabs", "--quiet", *more]
+
+
+def test_killed_runs_end_with_the_same_bytes():
+    Path("train.svm").write_text(svm_text(20_000, labels=("a", "b", "c")) * 4)
     started = time.perf_counter()
-    subprocess.run([*arguments, "--model", "whole.novikoff"], check=True, capture_output=True)
+    subprocess.run(fit("--model", "whole.novikoff"), check=True, capture_output=True)
     duration = time.perf_counter() - started
+    whole = Path("whole.novikoff").read_bytes()
     kept = ["--model", "pieces.novikoff", "--checkpoint", "kept", "--every", "5000", "--resume"]
     seed = random.randrange(2**32)
-    moments, kills = random.Random(seed), 0
+    moments, kills, while_learning = random.Random(seed), 0, 0
     while kills < KILLS:
-        process = subprocess.Popen([*arguments, *kept], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        time.sleep(moments.uniform(0.2, 0.9) * duration)
-        if process.poll() is not None:  # it was faster: once more from the beginning
-            assert process.returncode == 0, process.stderr.read()
-            Path("pieces.novikoff").unlink()
-        else:
-            process.send_signal(signal.SIGKILL)
+        Path("pieces.novikoff").unlink(missing_ok=True)
+        process = subprocess.Popen(fit(*kept), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if kills % 3:  # at some time while it learns; otherwise at any time
+            while process.poll() is None and not KEPT.exists():
+                time.sleep(0.001)
+        time.sleep(moments.uniform(0, duration))
+        process.kill()
+        if process.wait() == -signal.SIGKILL:
             kills += 1
-        process.communicate()
-    subprocess.run([*arguments, *kept], check=True, capture_output=True)
-    assert Path("pieces.novikoff").read_bytes() == Path("whole.novikoff").read_bytes(), f"seed {seed}"
-    assert not Path("kept/checkpoint.novikoff").exists()
+            while_learning += KEPT.exists()
+            subprocess.run(fit(*kept), check=True, capture_output=True)
+        assert Path("pieces.novikoff").read_bytes() == whole, f"seed {seed}"
+        assert not KEPT.exists()
+    assert while_learning
 
 
 @pytest.fixture
