@@ -269,6 +269,86 @@ def test_skipped_lines_are_counted_and_shown():
     assert json.loads(run("fit", "bad.svm", "--skip-bad-lines", "--json").stdout)["skipped"]["count"] == 2
 
 
+# ---- other formats, and what the model remembers of them ----------------------------------------------
+def test_json_lines_are_read_for_the_model_as_they_were():
+    rows = [{"y": "ab"[k % 2], "w": 1.0, "x": float(k % 2), "word": "cd"[k % 2]} for k in range(10)]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("fit", "rows.jsonl", "--label", "y", "--weight", "w")
+    assert {name for c in "ab" for name, _ in load_model("rows.novikoff").top_features(c)} <= {
+        "x",
+        "word=c",
+        "word=d",
+    }
+    assert json.loads(run("evaluate", "rows.novikoff", "rows.jsonl", "--json").stdout)["errors"] == 0
+    piped = run("predict", "rows.novikoff", "-", input=Path("rows.jsonl").read_bytes())
+    assert piped.stdout.split() == ["a", "b"] * 5
+
+
+TABLE = "age,job,class\n41,cook,yes\n19,nurse,no\n35,cook,yes\n22,nurse,no\n"
+
+
+def test_a_table_without_the_labels_can_be_predicted():
+    Path("people.csv").write_text(TABLE)
+    run("fit", "people.csv", "--scale", "standard", "--categorical", "age")
+    Path("new.csv").write_text("job,age\nnurse,19\ncook,41\n")
+    assert run("predict", "people.novikoff", "new.csv").stdout.split() == ["no", "yes"]
+
+
+def test_a_table_says_which_columns_there_are():
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    Path("people.csv").write_text(TABLE)
+    pq.write_table(pa.table({"age": [1.0, 2.0], "job": ["cook", "nurse"]}), "people.parquet")
+    for said in (
+        error_of("fit", "people.csv", "--label", "income"),
+        error_of("fit", "people.parquet"),
+        error_of("fit", "people.parquet", "--label", "income"),
+    ):
+        assert "'age', 'job'" in said
+    run("fit", "people.csv")
+    Path("other.csv").write_text("height,class\n3,yes\n")
+    assert "age" in error_of("evaluate", "people.novikoff", "other.csv")
+
+
+def test_every_format_gives_the_same_weights_by_name():
+    """LIBSVM feature 1, JSON key "1" and a column called 1 are the same feature."""
+    X, y = novikoff.load("train.svm")
+    names = [str(j + 1) for j in range(X.shape[1])]
+    svm, lines, table = [], [], [",".join([*names, "label"])]
+    for row, sign in zip(X.toarray().tolist(), y.tolist(), strict=True):
+        label, stored = "pos" if sign > 0 else "neg", {n: v for n, v in zip(names, row, strict=True) if v}
+        svm.append(" ".join([label, *(f"{n}:{v!r}" for n, v in stored.items())]))
+        lines.append(json.dumps({"label": label} | stored))
+        table.append(",".join([*map(repr, row), label]))
+    weights = []
+    for suffix, text, *more in (("svm", svm), ("jsonl", lines), ("csv", table, "--header")):
+        Path(f"same.{suffix}").write_text("\n".join(text) + "\n")
+        run("fit", f"same.{suffix}", "--average", "--model", f"{suffix}.novikoff", *more)
+        linear = load_model(f"{suffix}.novikoff")
+        found = linear.features.names(range(linear.model.n_features))
+        weights.append(dict(zip(found, linear.weights()[0][0].tolist(), strict=True)))
+    assert weights[0] == weights[1]
+    assert weights[0] == weights[2]
+
+
+def test_a_cache_changes_nothing():
+    run("fit", "train.svm", "--average", "--model", "plain.novikoff")
+    for _ in range(2):
+        run("fit", "train.svm", "--average", "--cache", "--model", "cached.novikoff")
+        assert Path("cached.novikoff").read_bytes() == Path("plain.novikoff").read_bytes()
+        assert Path("train.svm.cache").exists()
+
+
+def test_rows_that_lie_in_runs_are_noted():
+    lines = sorted(Path("train.svm").read_text().splitlines())
+    Path("sorted.svm").write_text("\n".join(lines) + "\n")
+    assert "--order shuffle" in run("fit", "sorted.svm").stderr
+    assert run("fit", "sorted.svm", "--order", "shuffle").stderr == ""
+    assert run("fit", "train.svm").stderr == ""
+    assert json.loads(run("fit", "sorted.svm", "--json").stdout)["labels_in_runs"] is True
+
+
 # ---- where the model goes -----------------------------------------------------------------------------
 def test_an_existing_model_is_replaced_and_anything_else_is_not(model):
     before = model.read_bytes()
