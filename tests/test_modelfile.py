@@ -42,11 +42,13 @@ def same_bits(a, b):
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
-def same_model(a, b):
+def same_model(a, b, *, under_way=False):
+    """Close decisions are counted only while a fit is under way: they depend on how it was cut into calls."""
     assert a.settings == b.settings and a.from_zero == b.from_zero and a.apart == b.apart
     assert (a.n_classes, a.n_features) == (b.n_classes, b.n_features)
     for one, other in zip(a.learners, b.learners, strict=True):
-        assert one.counts() == other.counts()
+        left_out = {} if under_way else {"fallbacks": None}
+        assert one.counts() | left_out == other.counts() | left_out
         for name in ("weights", "bias", "weight_sums", "bias_sums"):
             mine, theirs = getattr(one, name), getattr(other, name)
             assert mine is theirs is None or same_bits(mine, theirs)
@@ -74,7 +76,8 @@ def test_round_trip(tmp_path, params, n_classes):
     assert same_bits(model.decision_function(X), loaded.decision_function(X))
     assert loaded.get_params() == model.get_params()
     first, second = model.report().to_dict(), loaded.report().to_dict()
-    assert first.pop("seconds") > 0 and second.pop("seconds") is None
+    for name in ("seconds", "compensated", "accumulator"):  # of the session, not of the model
+        assert first.pop(name) >= 0 and second.pop(name) is None
     np.testing.assert_equal(first, second)
     assert [r | {"seconds": 0} for r in model.history_] == [r | {"seconds": 0} for r in loaded.history_]
     assert (model.witness_ is None) == (loaded.witness_ is None)
@@ -266,7 +269,7 @@ def test_a_learner_under_way_goes_on_as_if_nothing_had_happened():
         facts, arrays = modelstate.model_state(model, under_way=True)
         model = modelstate.model_from_state(json.loads(json.dumps(facts)), arrays)
         learn(model, begin, begin + 50)
-    same_model(undisturbed, model)
+    same_model(undisturbed, model, under_way=True)
     assert undisturbed.learners[0].native.filter == model.learners[0].native.filter
     assert undisturbed.learners[0].native.fallbacks[0] > 0
 
@@ -562,7 +565,6 @@ def put_array(name, value):
         (put("model", "parts", value=[]), "parts has 0 entries, expected 1"),
         (put("model", "parts", 0, "visits", value=-1), "visits is -1"),
         (put("model", "parts", 0, "visits", value=1 << 70), "visits is 1180591620717411303424"),
-        (put("model", "parts", 0, "fallbacks", value=[1]), "fallbacks is"),
         (put("model", "from_zero", value="yes"), "from_zero is 'yes', expected bool"),
         (put("classes", "labels", value=["a"]), None),
         (put("classes", "type", value="str"), "labels"),
@@ -639,5 +641,5 @@ def test_loading_an_estimator_checks_its_parameters(tmp_path):
 
 def test_learner_counts_are_all_stored():
     """A count that is added to the learner must be added to the file as well."""
-    stored = modelstate.model_state(Model(2, 1, Settings()))[0]["parts"][0]
-    assert set(stored) == set(Learner.COUNTS)
+    stored = modelstate.model_state(Model(2, 1, Settings()), under_way=True)[0]["parts"][0]
+    assert set(stored) == {*Learner.COUNTS, "filter"}

@@ -64,10 +64,10 @@ class TableFeatures(Features):
         numeric = [k for k, column in enumerate(self.columns) if column.kind in NUMERIC]
         places = self.place([self.columns[k].name for k in numeric])
         self.numeric = dict(zip(numeric, places.tolist(), strict=True))
-        self.is_plain = (  # nothing but numbers, each in its own column: rows can be dense
-            vocabulary.hash_bits is None
-            and all(c.kind == "number" for c in self.columns if c.kind in FEATURES)
-            and list(self.numeric.values()) == list(range(len(numeric)))
+        comes_first = vocabulary.hash_bits is None and places.tolist() == list(range(len(numeric)))
+        self.n_numbers = len(numeric) if comes_first else 0
+        self.is_plain = comes_first and all(  # nothing but numbers, each in its own column: rows can be dense
+            c.kind == "number" for c in self.columns if c.kind in FEATURES
         )
 
     @property

@@ -134,13 +134,12 @@ def columns(model: Model, name: str) -> list[Floats]:
 def model_state(model: Model, *, under_way: bool = False) -> State:
     """Everything needed to predict and to go on learning, without padding.
 
-    With `under_way` also what the filter knows: then the counts of close decisions go on as if nothing had
-    happened, too. It depends on how rows were cut into calls, so a finished model leaves it out.
+    With `under_way` also what the filter knows, and how many decisions were too close for it. Both depend
+    on how rows were cut into calls, so a finished model leaves them out.
     """
-    parts: list[Facts] = [
-        learner.counts() | ({"filter": learner.native.filter} if under_way else {})
-        for learner in model.learners
-    ]
+    parts: list[Facts] = [learner.counts() | {"filter": learner.native.filter} for learner in model.learners]
+    if not under_way:
+        parts = [{k: v for k, v in part.items() if k not in ("filter", "fallbacks")} for part in parts]
     facts = {
         "n_classes": model.n_classes,
         "n_features": model.n_features,
@@ -190,14 +189,14 @@ def _set_counts(learner: Learner, part: Facts) -> None:
         setattr(native, name, count(part, name))
     for name in ("step_sum", "radius", "largest_row"):
         setattr(native, name, number(part, name, 0.0))
-    close = fact(part, "fallbacks", list)
-    if len(close) != 2:
-        raise ValueError(f"fallbacks is {_short(close)}, expected two numbers")
-    native.fallbacks = (
-        count({"fallbacks": close[0]}, "fallbacks"),
-        count({"fallbacks": close[1]}, "fallbacks"),
-    )
     if "filter" in part:
+        close = fact(part, "fallbacks", list)
+        if len(close) != 2:
+            raise ValueError(f"fallbacks is {_short(close)}, expected two numbers")
+        native.fallbacks = (
+            count({"fallbacks": close[0]}, "fallbacks"),
+            count({"fallbacks": close[1]}, "fallbacks"),
+        )
         known = fact(part, "filter", list)
         if len(known) != len(native.filter) or not all(type(v) is float for v in known):
             raise ValueError(f"filter is {_short(known)}, expected {len(native.filter)} numbers")

@@ -88,12 +88,15 @@ def weight_digits(weights: Floats, beta: int) -> tuple[list[Floats], int]:
     """Matrices of whole numbers and an exponent e: weights = 2^e·Σ_j W_j·2^(−β(j+1)), exactly."""
     exponent = int(np.frexp(np.abs(weights).max(initial=0.0))[1])
     digits: list[Floats] = []
-    rest = np.ldexp(weights, -exponent)
-    while not digits or rest.any():
-        rest = np.ldexp(rest, beta)
+    rest = np.ldexp(
+        weights, beta - exponent
+    )  # at once: the smallest of weights near 1 would be lost on the way
+    while True:
         digits.append(np.rint(rest))
         rest = rest - digits[-1]
-    return digits, exponent
+        if not rest.any():
+            return digits, exponent
+        rest = np.ldexp(rest, beta)
 
 
 # ---- the graph ---------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ class Report:
     bound_lower: float
     bound_upper: float
     training_errors: int | None
-    compensated: int
-    accumulator: int
+    compensated: int | None  # None, as `seconds`, for a report from a file
+    accumulator: int | None
     order: str
     seconds: float | None  # None: not kept (a model that was loaded from a file)
 
@@ -58,12 +58,9 @@ class Report:
         ]
         if self.training_errors is not None:
             lines.append(("errors", f"{self.training_errors:,} on the training rows"))
-        lines.append(
-            (
-                "exactness",
-                f"{self.compensated:,} decision(s) too close for plain floating point, settled exactly",
-            )
-        )
+        if self.compensated is not None:
+            close = f"{self.compensated:,} decision(s) too close for plain floating point, settled exactly"
+            lines.append(("exactness", close))
         return lines
 
     def _verdict(self) -> str:

@@ -17,7 +17,8 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
         order = "rows as they came"
     if run.shuffled_in_blocks:
         order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
-    timed = all("seconds" in record for record in run.history)
+    timed = all("seconds" in record for record in run.history)  # else it comes from a file
+    close = [sum(learner.native.fallbacks[k] for learner in model.learners) for k in (0, 1)]
     return Report(
         model=f"{name}(rule={model.settings.rule!r})",
         rule=model.settings.rule,
@@ -38,8 +39,8 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
         bound_lower=low,
         bound_upper=high,
         training_errors=run.training_errors,
-        compensated=sum(learner.native.fallbacks[0] for learner in model.learners),
-        accumulator=sum(learner.native.fallbacks[1] for learner in model.learners),
+        compensated=close[0] if timed else None,
+        accumulator=close[1] if timed else None,
         order=order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
     )
