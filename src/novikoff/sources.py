@@ -172,8 +172,8 @@ def _recognised(stream: ByteStream, skip_lines: int) -> str:
         said[0] = _by_content(stream.head(HEAD), skip_lines)
     if said[0] is None:
         raise ValueError(
-            f"{stream.names[0]}: neither the name nor the first lines tell the format; name it: "
-            f"format= one of {', '.join(FORMATS)}."
+            f"{stream.names[0]}: neither the name nor the first lines tell the format; name it by "
+            f"`format`: {', '.join(FORMATS)}."
         )
     for name, other in zip(stream.names, said, strict=True):
         if other not in (None, said[0]):
@@ -198,7 +198,7 @@ _LIBSVM = re.compile(
 _VW = re.compile(rb"\s*([-+.\deE]+\s+){0,3}[^\s|,{]*\|.*")
 
 
-def _by_content(head: bytes, skip_lines: int) -> str | None:
+def _by_content(head: bytes, skip_lines: int = 0) -> str | None:
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):

@@ -25,6 +25,7 @@ from novikoff.cli.options import (
 from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
+    from novikoff.bytestream import ByteStream
     from novikoff.checkpoint import Checkpoint
     from novikoff.evaluation import Evaluation
     from novikoff.labels import StreamClasses
@@ -38,9 +39,7 @@ if TYPE_CHECKING:
 class Passes:
     """How often, and in which order, the rows are visited."""
 
-    max_epochs: Annotated[
-        int | None, option("max_epochs", "--epochs", shown_default=str(default("max_epochs")))
-    ] = None
+    max_epochs: Annotated[int | None, option("max_epochs", shown_default=str(default("max_epochs")))] = None
     order: Annotated[str, option("order")] = default("order")
     random_state: Annotated[int, option("random_state")] = default("random_state")
     early_stopping: Annotated[bool, option("early_stopping")] = default("early_stopping")
@@ -124,7 +123,7 @@ def fit(
     if test:
         ByteStream(test)
     quiet = out.quiet or out.json
-    _settle(files.can_reread, passes, labelling, keeping, quiet)
+    _settle(files, passes, labelling, keeping, quiet)
     path = model or modelpath.default_path("-" if data[0] == "-" else files.names[0])
     modelpath.check_writable(path)
     source = _open(data, reading, columns, keeping)
@@ -166,13 +165,13 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _settle(can_reread: bool, passes: Passes, labelling: Labelling, keeping: Keeping, quiet: bool) -> None:
+def _settle(files: ByteStream, passes: Passes, labelling: Labelling, keeping: Keeping, quiet: bool) -> None:
     """Fill in what depends on other options, and refuse what cannot be had together."""
-    once = not can_reread and not passes.in_memory
+    once = not files.can_reread and not passes.in_memory
     if passes.max_epochs is None:
         passes.max_epochs = 1 if once else default("max_epochs")
         if once and not quiet:
-            output.note("standard input can be read only once: one epoch.")
+            output.note(f"{files.name} can be read only once: one epoch.")
     if once and labelling.classes is None and labelling.positive is None:
         labelling.classes = "grow"
         if not quiet:
@@ -186,7 +185,7 @@ def _settle(can_reread: bool, passes: Passes, labelling: Labelling, keeping: Kee
         raise typer.BadParameter(
             f"is only possible with --order cyclic, not with {what}.", param_hint="--checkpoint"
         )
-    if not can_reread:
+    if not files.can_reread:
         for given, flag in ((keeping.checkpoint, "--checkpoint"), (keeping.cache, "--cache")):
             if given:
                 raise typer.BadParameter("is not possible for what can be read only once.", param_hint=flag)

@@ -22,8 +22,8 @@ def default(name: str) -> Any:
 
 
 def flag_of(name: str) -> str:
-    """What a parameter is called on the command line, unless something else is said."""
-    return f"--{name.replace('_', '-')}"
+    """What a parameter is called on the command line."""
+    return "--epochs" if name == "max_epochs" else f"--{name.replace('_', '-')}"
 
 
 def option(name: str, *flags: str, metavar: str | None = None, shown_default: str = "") -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -11,6 +12,9 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
 
 import typer
+
+from novikoff.cli.options import flag_of
+from novikoff.parameters import FILE_PARAMETERS
 
 INTERRUPTED = 130
 _show_traceback = False
@@ -81,4 +85,15 @@ def _one_line(error: BaseException) -> str:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if isinstance(error, MemoryError):
         return f"not enough memory ({error})" if str(error) else "not enough memory"
-    return " ".join(str(error).split()) or type(error).__name__
+    return as_options(" ".join(str(error).split())) or type(error).__name__
+
+
+def as_options(text: str) -> str:
+    """A message of the library with parameters by their names on the command line.
+
+    >>> as_options("more than max_line=10 bytes; name it by `format`")
+    'more than --max-line=10 bytes; name it by --format'
+    """
+    text = re.sub(r"`(\w+)`", lambda m: flag_of(m[1]) if m[1] in FILE_PARAMETERS else m[0], text)
+    plain = "|".join(name for name in FILE_PARAMETERS if "_" in name)
+    return re.sub(rf"(?<![\w'\"./-])({plain})(?![\w'\"./-])", lambda m: flag_of(m[1]), text)
