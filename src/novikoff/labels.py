@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.parameters import OTHER
+
 Ints = npt.NDArray[np.int32]
 Labels = npt.NDArray[Any]
 
@@ -99,8 +101,6 @@ class Renaming:
     replace: dict[str, str] = field(default_factory=dict)
     positive: str | None = None
 
-    REST = "other"
-
     def __call__(self, labels: Labels) -> Labels:
         """The new labels: numbers where all of them still are.
 
@@ -122,7 +122,34 @@ class Renaming:
 
     def _new(self, label: str) -> str:
         label = self.replace.get(label, label)
-        return label if self.positive in (None, label) else self.REST
+        return label if self.positive in (None, label) else OTHER
+
+
+class LabelRuns:
+    """How often each class comes, and how often the class changes from one row to the next."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(0, dtype=np.int64)
+        self.changes = 0
+
+    def add(self, places: Ints) -> None:
+        """Take note of consecutive rows."""
+        counts = np.bincount(places, minlength=len(self.counts))
+        counts[: len(self.counts)] += self.counts
+        self.counts = counts
+        self.changes += int(np.count_nonzero(places[1:] != places[:-1]))
+
+    @property
+    def are_long(self) -> bool:
+        """Whether the class changes less than half as often as in rows that lie in no order.
+
+        >>> runs = LabelRuns()
+        >>> runs.add(np.repeat([0, 1, 2], 100))
+        >>> runs.are_long
+        True
+        """
+        n = int(self.counts.sum())
+        return n >= 100 and self.changes / n < 0.5 * (1 - float(np.sum((self.counts / n) ** 2)))
 
 
 class UnseenClass(Exception):
@@ -142,6 +169,7 @@ class StreamClasses:
         self.rename = rename or Renaming()
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
+        self.seen: LabelRuns | None = LabelRuns()  # None: not all of it
 
     @property
     def n_classes(self) -> int:
@@ -176,7 +204,19 @@ class StreamClasses:
             new, first = np.unique(labels[places < 0], return_index=True)
             self.classes = Classes(np.concatenate([known.labels, new[np.argsort(first)]]))
             places = self.classes.find(labels)
+        if self.seen is not None:
+            self.seen.add(places)
         return places
+
+    def check_two(self, name: str) -> None:
+        """Refuse rows of one class only."""
+        met = np.flatnonzero([1] if self.seen is None else self.seen.counts)
+        if self.n_classes < 2 or (self.seen is not None and len(met) == 1):
+            only = as_text(self.labels[met[0]].item())
+            renamed = "" if self.rename == Renaming() else " (as renamed)"
+            raise ValueError(
+                f"{name}: there must be at least two classes, but every row has the label {only!r}{renamed}."
+            )
 
     def _check_kind(self, labels: Labels, where: Callable[[int], str]) -> None:
         assert self.classes is not None

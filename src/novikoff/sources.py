@@ -47,6 +47,14 @@ HEAD = 1 << 16  # bytes that are looked at
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
+class UnknownOption(ValueError):
+    """An option that the format at hand does not have."""
+
+    def __init__(self, name: str, format: str, known: list[str]) -> None:
+        super().__init__(f"{name} is no option of the format {format!r}, which has {', '.join(known)}.")
+        self.name, self.format, self.known = name, format, known
+
+
 def open_source(
     paths: Paths,
     *,
@@ -108,7 +116,7 @@ def open_source(
     stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
     try:
         if format is None:
-            format = _recognised(stream)
+            format = _recognised(stream, options.get("skip_lines", 0))
             if stream.can_reread:
                 stream.close()
         elif format not in FORMATS:
@@ -133,6 +141,11 @@ def open_source(
         raise
 
 
+def format_by_name(paths: Paths) -> str | None:
+    """The format that the files' names tell, if they do."""
+    return next(filter(None, map(_by_name, ByteStream(paths).names)), None)
+
+
 def _opened(
     format: str, opener: Callable[..., Source], first: Any, fixed: dict[str, Any], options: dict[str, Any]
 ) -> Source:
@@ -144,9 +157,7 @@ def _opened(
     ]
     unknown = [name for name in options if name not in known]
     if unknown:
-        raise ValueError(
-            f"{unknown[0]} is no option of the format {format!r}, which has {', '.join(sorted(known))}."
-        )
+        raise UnknownOption(unknown[0], format, sorted(known))
     source = opener(first, **fixed, **options)
     # what can only change how fast it goes, or what is refused, is left out
     aside = ("n_jobs", "block_size", "max_line", "max_expansion", "labelled")
@@ -156,15 +167,15 @@ def _opened(
     return source
 
 
-def _recognised(stream: ByteStream) -> str:
+def _recognised(stream: ByteStream, skip_lines: int) -> str:
     """The format, by the names of the files or else by how the first begins."""
     said = [_by_name(name) for name in stream.names]
     if said[0] is None:
-        said[0] = _by_content(stream.head(HEAD))
+        said[0] = _by_content(stream.head(HEAD), skip_lines)
     if said[0] is None:
         raise ValueError(
-            f"{stream.names[0]}: neither the name nor the first lines tell the format; name it: "
-            f"format= one of {', '.join(FORMATS)}."
+            f"{stream.names[0]}: neither the name nor the first lines tell the format; name it by "
+            f"`format`: {', '.join(FORMATS)}."
         )
     for name, other in zip(stream.names, said, strict=True):
         if other not in (None, said[0]):
@@ -189,7 +200,7 @@ _LIBSVM = re.compile(
 _VW = re.compile(rb"\s*([-+.\deE]+\s+){0,3}[^\s|,{]*\|.*")
 
 
-def _by_content(head: bytes) -> str | None:
+def _by_content(head: bytes, skip_lines: int = 0) -> str | None:
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
@@ -197,7 +208,7 @@ def _by_content(head: bytes) -> str | None:
     lines = head.split(b"\n")
     if len(head) >= HEAD:  # the last line is cut off, perhaps in a word
         lines[-1] = b"".join(lines[-1].rsplit(None, 1)[:-1])
-    for line in lines:
+    for line in lines[skip_lines:]:
         line = line.strip()
         if not line or line.startswith(b"#"):
             continue
