@@ -60,6 +60,9 @@ class JsonRows final : public NamedLines {
         while (q < end && *q != '\n' && q - p < 41) ++q;
         return quoted({p, size_t(q - p)});
     }
+    bool too_deep() {
+        return bad(p - 1, "more than " + std::to_string(deepest) + " objects and arrays in one another");
+    }
     char next() const { return at(p, end); }
     void blanks() {
         while (next() == ' ' || next() == '\t' || (next() == '\r' && p < end)) ++p;
@@ -95,7 +98,7 @@ class JsonRows final : public NamedLines {
     // The members of an object whose { is read: `member` reads the value of a key.
     template <class Member>
     bool members(int depth, Member&& member) {
-        if (depth > deepest) return bad(p, "more than " + std::to_string(deepest) + " objects and arrays in one another");
+        if (depth > deepest) return too_deep();
         const uint32_t object = objects++;
         blanks();
         if (take('}')) return true;
@@ -209,7 +212,7 @@ class JsonRows final : public NamedLines {
         return true;
     }
     bool elements(int depth) {
-        if (depth > deepest) return bad(p, "more than " + std::to_string(deepest) + " objects and arrays in one another");
+        if (depth > deepest) return too_deep();
         const size_t length = path.size();
         blanks();
         if (take(']')) return true;

@@ -33,6 +33,10 @@ def data(n_classes=2, n=60, d=7, seed=0):
     return X, np.arange(n) % n_classes
 
 
+def file_of(facts, arrays, kind):
+    return b"".join(map(bytes, modelfile._serialized(facts, arrays, kind)))
+
+
 def same_bits(a, b):
     a, b = np.asarray(a), np.asarray(b)
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
@@ -199,11 +203,18 @@ def test_mostly_zero_weights_take_little_room(tmp_path, n_classes):
 
 
 def test_order_of_memory():
-    """safetensors writes memory as it lies: Fortran order, slices and byte order must not scramble."""
+    """Arrays are written as they lie in memory: Fortran order, slices and byte order must not scramble."""
     whole = np.arange(24.0).reshape(4, 6)
     for value in (whole.T, whole[:, ::2], whole[::-1], whole.astype(">f8"), np.asfortranarray(whole)):
-        tensors = load_tensors(modelfile._to_bytes({}, {"a": value}, "checkpoint"))
+        tensors = load_tensors(file_of({}, {"a": value}, "checkpoint"))
         np.testing.assert_array_equal(tensors["a"], value)
+
+
+@pytest.mark.parametrize("dtype", sorted(modelfile.DTYPES))
+def test_safetensors_reads_every_type(dtype):
+    value = np.array([[0, 1, 1], [1, 0, 1]], dtype=dtype)
+    tensors = load_tensors(file_of({}, {"odd": np.ones(3, dtype=np.uint8), "a": value}, "model"))
+    assert same_bits(tensors["a"], value)
 
 
 def test_facts_and_arrays(tmp_path):
@@ -477,7 +488,7 @@ def crafted(change):
         patch.setattr("novikoff.linear.write_file", note)
         linear.save("nowhere")
     change(written["facts"], written["arrays"])
-    return modelfile._to_bytes(written["facts"], written["arrays"], "model")
+    return file_of(written["facts"], written["arrays"], "model")
 
 
 def put(*path, value):

@@ -32,27 +32,21 @@ Facts = dict[str, Any]
 
 FORMAT = 1  # raised whenever an older novikoff would misread a file
 LONGEST_HEADER = 1 << 24  # bytes; a header only lists the arrays
-DTYPES = (
-    "bool",
-    "uint8",
-    "int8",
-    "uint16",
-    "int16",
-    "uint32",
-    "int32",
-    "uint64",
-    "int64",
-    "float32",
-    "float64",
-)
+DTYPES = {  # ours, and what safetensors calls them
+    **{f"int{bits}": f"I{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"U{bits}" for bits in (8, 16, 32, 64)},
+    "bool": "BOOL",
+    "float32": "F32",
+    "float64": "F64",
+}
 
 
 # ---- writing -----------------------------------------------------------------------------------------
 def write_file(path: str | os.PathLike[str], facts: Facts, arrays: Mapping[str, Any], kind: str) -> None:
     """Write facts and arrays to `path`, at once or not at all.
 
-    The bytes depend on nothing but the arguments (and the layout that safetensors chooses), and they are on
-    disk when the call returns. Should it fail, a file that was there before is untouched.
+    The bytes depend on nothing but the arguments, and they are on disk when the call returns. Should it
+    fail, a file that was there before is untouched.
 
     Parameters
     ----------
@@ -61,21 +55,30 @@ def write_file(path: str | os.PathLike[str], facts: Facts, arrays: Mapping[str, 
     arrays : dict of arrays of numbers or booleans
     kind : what the file holds: "model", "checkpoint", "online"
     """
-    write_bytes(path, _to_bytes(facts, arrays, kind))
+    replace_file(path, _serialized(facts, arrays, kind))
 
 
-def _to_bytes(facts: Facts, arrays: Mapping[str, Any], kind: str) -> bytes:
-    from safetensors.numpy import save
-
-    said = np.frombuffer(_canonical(facts).encode("ascii"), dtype=np.uint8)
-    tensors = {"facts": said}
+def _serialized(facts: Facts, arrays: Mapping[str, Any], kind: str) -> list[Any]:
+    """The file's bytes, piece by piece: arrays from where they lie, wide types first (aligned)."""
+    tensors: Arrays = {"facts": np.frombuffer(canonical(facts).encode("ascii"), dtype=np.uint8)}
     for name, value in arrays.items():
-        array = np.asarray(value, order="C")  # safetensors writes the memory as it lies
-        tensors[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        if name == "facts" or array.dtype.name not in DTYPES:
-            raise ValueError(f"a model file cannot hold the array {name!r} of type {array.dtype}")
+        a = np.asarray(value, order="C")
+        if name == "facts" or a.dtype.name not in DTYPES:
+            raise ValueError(f"a model file cannot hold the array {name!r} of type {a.dtype}")
+        tensors[name] = a.astype(a.dtype.newbyteorder("<"), copy=False)
     head = {"format": FORMAT, "kind": kind, "digest": _digest(kind, tensors)}
-    return save(tensors, metadata={"novikoff": _canonical(head)})
+    header: Facts = {"__metadata__": {"novikoff": canonical(head)}}
+    order, end = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name)), 0
+    for name in order:
+        a, start, end = tensors[name], end, end + tensors[name].nbytes
+        header[name] = {"dtype": DTYPES[a.dtype.name], "shape": list(a.shape), "data_offsets": [start, end]}
+    text = canonical(header).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    return [len(text).to_bytes(8, "little"), text, *(_memory(tensors[name]) for name in order)]
+
+
+def _memory(a: npt.NDArray[Any]) -> Any:
+    return a.reshape(-1).view(np.uint8).data
 
 
 def _digest(kind: str, tensors: Arrays) -> str:
@@ -84,17 +87,18 @@ def _digest(kind: str, tensors: Arrays) -> str:
     for name in sorted(tensors):
         array = tensors[name]
         digest.update(f"{kind}\n{name}\n{array.dtype.name}\n{array.shape}\n".encode())
-        digest.update(array.reshape(-1).view(np.uint8).data)
+        digest.update(_memory(array))
     return digest.hexdigest()
 
 
-def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Put `content` in place of `path` by way of a temporary file beside it."""
+def replace_file(path: str | os.PathLike[str], content: Iterable[Any]) -> None:
+    """Put `content`, pieces of bytes, in place of `path` by way of a temporary file beside it."""
     target = Path(os.path.realpath(path))  # a link goes on pointing to its file
     passing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with passing.open("xb") as file:
-            file.write(content)
+            for piece in content:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         passing.replace(target)
@@ -143,7 +147,7 @@ def _read(path: Path, kind: str) -> tuple[Facts, Arrays]:
     said = arrays.get("facts")
     if said is None or said.dtype != np.uint8 or _digest(kind, arrays) != head["digest"]:
         raise ValueError("is damaged: its content does not match its digest")
-    facts = _parse(arrays.pop("facts").tobytes())
+    facts = parse(arrays.pop("facts").tobytes())
     if not isinstance(facts, dict):
         raise ValueError("is damaged: its facts are not an object")
     return facts, arrays
@@ -166,7 +170,7 @@ def _check_header(path: Path) -> None:
 def _parse_head(text: str | None) -> dict[str, Any]:
     if text is None:
         raise ValueError("is a safetensors file, but no novikoff model: it has no 'novikoff' in its metadata")
-    head = _parse(text.encode())
+    head = parse(text.encode())
     if not isinstance(head, dict) or type(head.get("format")) is not int:
         raise ValueError("is damaged: its metadata have no format number")
     if head["format"] > FORMAT:
@@ -184,7 +188,7 @@ def _one_line(error: BaseException) -> str:
 
 
 # ---- JSON --------------------------------------------------------------------------------------------
-def _canonical(value: Any) -> str:
+def canonical(value: Any) -> str:
     """JSON that is the same for equal values: sorted keys, no blanks, ASCII."""
     return json.dumps(_sayable(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -202,7 +206,7 @@ def _sayable(value: Any) -> Any:
     return value
 
 
-def _parse(text: bytes) -> Any:
+def parse(text: bytes) -> Any:
     def constant(name: str) -> None:
         raise ValueError(f"{name} is no JSON")
 

@@ -126,7 +126,7 @@ def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) ->
         view[used] = values[:, c]
 
 
-def _columns(model: Model, name: str) -> list[Floats]:
+def columns(model: Model, name: str) -> list[Floats]:
     """Views of every class's column of an array of the learners, padding left out."""
     return [getattr(part, name)[..., c] for part in model.learners for c in range(part.n_columns())]
 
@@ -150,32 +150,32 @@ def model_state(model: Model, *, under_way: bool = False) -> State:
     }
     arrays: Arrays = {}
     for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + model.settings.average]:
-        arrays |= pack_rows(weights, np.stack(_columns(model, weights), axis=-1))
-        arrays[bias] = np.stack(_columns(model, bias))
+        arrays |= pack_rows(weights, np.stack(columns(model, weights), axis=-1))
+        arrays[bias] = np.stack(columns(model, bias))
     return facts, arrays
 
 
 def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     """The model that `model_state` was taken from."""
-    settings = _settings(fact(facts, "settings", dict))
+    how = settings(fact(facts, "settings", dict))
     n_classes, n_features = count(facts, "n_classes", 2, 1 << 31), count(facts, "n_features")
-    parts = n_classes if settings.multiclass == "ovr" and n_classes > 2 else 1
+    parts = n_classes if how.multiclass == "ovr" and n_classes > 2 else 1
     k = 1 if n_classes == 2 else n_classes
     if k * n_features > LARGEST:
         raise ValueError(f"claims {n_features:,} features and {n_classes:,} classes, expected fewer")
     counts = fact(facts, "parts", list)
     if len(counts) != parts or not all(isinstance(part, dict) for part in counts):
         raise ValueError(f"parts has {len(counts)} entries, expected {parts}")
-    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + settings.average]
+    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + how.average]
     for _, bias in arrays_of:  # everything small is looked at before anything large is made
         array(arrays, bias, np.float64, (k,))
     try:
-        model = Model(n_classes, n_features, settings)
+        model = Model(n_classes, n_features, how)
     except MemoryError:
         raise ValueError(f"its {k * n_features:,} weights do not fit into memory") from None
     for weights, bias in arrays_of:
-        unpack_rows(weights, arrays, n_features, k, _columns(model, weights))
-        for value, view in zip(arrays[bias], _columns(model, bias), strict=True):
+        unpack_rows(weights, arrays, n_features, k, columns(model, weights))
+        for value, view in zip(arrays[bias], columns(model, bias), strict=True):
             view[...] = value
     for learner, part in zip(model.learners, counts, strict=True):
         _set_counts(learner, part)
@@ -204,7 +204,8 @@ def _set_counts(learner: Learner, part: Facts) -> None:
         native.filter = known
 
 
-def _settings(facts: Facts) -> Settings:
+def settings(facts: Facts) -> Settings:
+    """How a learner decides and steps."""
     expected = {field.name for field in fields(Settings)}
     if facts.keys() != expected:
         raise ValueError(f"settings are {', '.join(sorted(facts))}, expected {', '.join(sorted(expected))}")

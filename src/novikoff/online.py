@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -222,6 +223,53 @@ class OnlinePerceptron(_core.OnlineLearner):
         learner.reset_norm()
         return model
 
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file of data only, at once or not at all.
+
+        Raises
+        ------
+        ValueError
+            When a label is not a str, int, float or bool: a file holds no other objects.
+        """
+        from novikoff.modelfile import pack_text, write_file
+        from novikoff.modelstate import pack_rows
+
+        params, state = self.get_params(), self._get_state()
+        for label in [*self.classes_, *(params["classes"] or [])]:
+            if type(label) not in (str, int, float, bool):
+                kind = type(label).__name__
+                raise ValueError(f"a model file holds labels that are numbers or text, not {kind}: {label!r}")
+        if params["classes"] is not None:
+            params["classes"] = list(params["classes"])
+        content, offsets = pack_text(state["names"])
+        arrays: dict[str, Any] = {"names": content, "name_offsets": offsets}
+        for name in ("weights", "bias", "weight_sums", "bias_sums"):
+            if name in state:
+                arrays |= pack_rows(name, state[name])
+        facts = {name: state[name] for name in ("classes", *_COUNTS, *_MEASURES, "wide", "norm2")}
+        write_file(path, {"parameters": params, "state": facts}, arrays, "online")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
+        """The model in a file that `save` wrote; it goes on learning as the saved one would.
+
+        Runs no code from the file. Raises a ValueError in one line when the file is not what it should be.
+        """
+        from novikoff.modelfile import read_file
+        from novikoff.modelstate import fact
+
+        facts, arrays = read_file(path, "online")
+        try:
+            params = fact(facts, "parameters", dict)
+            if params.keys() != set(cls._names_of_parameters):
+                raise ValueError(f"parameters are {sorted(params)}, expected those of OnlinePerceptron")
+            model = cls(**params)
+            model._set_state(_state(model, fact(facts, "state", dict), arrays))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{fspath(path)}: {' '.join(str(error).split())}") from None
+        return model
+
     def __getstate__(self) -> dict[str, Any]:
         return {"attributes": dict(self.__dict__), "core": self._get_state()}
 
@@ -234,6 +282,43 @@ class OnlinePerceptron(_core.OnlineLearner):
     def __repr__(self) -> str:
         changed = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(default(k))]
         return f"OnlinePerceptron({', '.join(changed)})"
+
+
+_COUNTS = ("visits", "updates", "mistakes", "most_stored")
+_MEASURES = ("step_sum", "radius", "largest_row")
+
+
+def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """The state in a file, checked, as the core takes it."""
+    from novikoff.modelfile import unpack_text
+    from novikoff.modelstate import array, count, fact, number, unpack_rows
+
+    labels = fact(facts, "classes", list)
+    if not all(type(label) in (str, int, float, bool) for label in labels) or len(set(labels)) != len(labels):
+        raise ValueError("some labels are repeated, or neither numbers nor text")
+    if model.classes is not None and labels != list(model.classes):
+        raise ValueError("the labels are not those declared")
+    names = unpack_text(
+        array(arrays, "names", np.uint8, (None,)), array(arrays, "name_offsets", np.int64, (None,))
+    )
+    if len(set(names)) != len(names) or (names and model.hash_bits is not None):
+        raise ValueError(
+            "some names of features are repeated, or there are names where there should be hashes"
+        )
+    n = len(names) if model.hash_bits is None else 1 << model.hash_bits
+    k = 1 if len(labels) <= 2 else len(labels)
+    state: dict[str, Any] = {"classes": labels, "names": names, "aliases": []}
+    for name, rows in {"weights": n, "bias": 1, "weight_sums": n, "bias_sums": 1}.items():
+        if model.average or not name.endswith("sums"):
+            state[name] = np.zeros((rows, k))
+            unpack_rows(name, arrays, rows, k, [state[name][:, c] for c in range(k)])
+    state |= {name: count(facts, name) for name in _COUNTS} | {
+        name: number(facts, name, 0.0) for name in _MEASURES
+    }
+    norms = fact(facts, "norm2", list)
+    if not all(type(v) is float and v >= 0 for v in norms):
+        raise ValueError("norm2 is not a list of numbers ≥ 0")
+    return state | {"norm2": norms, "wide": fact(facts, "wide", bool)}
 
 
 def _labels(classes: list[Any]) -> NDArray[Any]:
