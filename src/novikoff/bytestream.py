@@ -126,6 +126,14 @@ class ByteStream:
         """The unpacked bytes of all files, one after the other, as one open file."""
         return io.BufferedReader(_Joined(self))
 
+    def whole_file(self, number: int) -> str | IO[bytes]:
+        """A file for those who read it by themselves: its name, or the open file from where it stood."""
+        file = self._files[number]
+        if isinstance(file, _OpenFile):
+            file.rewind()
+            return cast("IO[bytes]", file._file)
+        return file.name
+
     def digest(self) -> str:
         """A BLAKE2b digest of 256 bits of the bytes on disk; with several files, of the files' digests."""
         if self.can_reread:

@@ -1,0 +1,418 @@
+"""From Arrow columns to rows of features, as `columns` says.
+
+A block is encoded in two steps. `local_rows` knows nothing but the block, so that several can be at work at
+once: features have numbers of their own there. `placed` gives them the model's columns, block after block.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import _core
+from novikoff.block import Csr, Floats, Labels, Matrix
+from novikoff.columns import FEATURES, NUMERIC, Column, TableFeatures
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Integers = npt.NDArray[np.int64]
+PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+HOURS, WEEKDAYS, MONTHS = range(24), range(1, 8), range(1, 13)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+class Unsound(ValueError):
+    """What is wrong with a row (counted in the block), or with a whole column (None)."""
+
+    def __init__(self, row: int | None, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def kind_of(type_: pa.DataType) -> str:
+    """What a column of an Arrow type holds; "" when it can be no feature."""
+    import pyarrow.types as types
+
+    if types.is_dictionary(type_):
+        return "category" if kind_of(type_.value_type) else ""
+    tests: list[tuple[str, Callable[[Any], bool]]] = [
+        ("number", types.is_boolean),
+        ("number", types.is_integer),
+        ("number", types.is_floating),
+        ("number", types.is_decimal),
+        ("category", types.is_string),
+        ("category", types.is_large_string),
+        ("category", types.is_string_view),
+        ("category", types.is_null),
+        ("date", types.is_date),
+        ("timestamp", types.is_timestamp),
+        ("time", types.is_time),
+        ("duration", types.is_duration),
+    ]
+    return next((kind for kind, test in tests if test(type_)), "")
+
+
+class MixedLabels(Unsound):
+    """Numbers and text as labels of one source."""
+
+    def __init__(self, row: int, label: Any, text_first: bool) -> None:
+        found, before = ("a number", "text") if text_first else ("no number", "numbers")
+        super().__init__(
+            row,
+            f"the label {str(label).removesuffix('.0')!r} is {found}, but the labels before it are {before}",
+        )
+
+
+@dataclass(slots=True)
+class LocalRows:
+    """Rows whose features are numbered within the block: first those of `numeric`, then `names`."""
+
+    dense: Floats | None  # nothing but numbers
+    data: Floats
+    ids: npt.NDArray[np.int32]
+    indptr: npt.NDArray[np.int64]
+    names: list[str]
+    order: Integers  # of the names: as they first appear
+
+
+class _Slots:
+    """Entries of rows, gathered from left to right."""
+
+    def __init__(self, n_rows: int, n_numeric: int) -> None:
+        self.n_rows, self._n_numeric = n_rows, n_numeric
+        self._single: list[tuple[int, Any, Any]] = []  # at most one entry a row: slot, values, ids
+        self._bags: list[tuple[int, Any, Any, Any]] = []  # any number: slot, values, ids, indptr
+        self._n_slots = 0
+        self._names: list[str] = []
+        self._first: list[Integers] = []  # the row of each name
+
+    def add_number(self, values: Floats, number: int) -> None:
+        self._single.append((self._next(), values, number))
+
+    def add_mark(self, rows: npt.NDArray[np.bool_], name: str) -> None:
+        """A feature of value 1 in some rows."""
+        self._single.append((self._next(), rows, self._n_numeric + len(self._names)))
+        self._names.append(name)
+        self._first.append(np.array([np.argmax(rows)]))
+
+    def add_codes(self, codes: Integers, n: int, names: Callable[[Integers], list[str]]) -> None:
+        """A feature of value 1 in each row: one of n. A row without one has the code n."""
+        first = np.full(n + 1, -1)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of repeated ones the last assignment holds
+        used = np.flatnonzero(first[:n] >= 0)
+        ids = np.zeros(n + 1, dtype=np.int32)
+        ids[used] = self._n_numeric + len(self._names) + np.arange(len(used))
+        self._single.append((self._next(), codes < n if first[n] >= 0 else 1.0, ids[codes]))
+        self._names += names(used)
+        self._first.append(first[used])
+
+    def add_bags(
+        self, values: Floats, ids: npt.NDArray[np.int32], indptr: Integers, names: _core.Names
+    ) -> None:
+        """Any number of features a row, numbered as they first appear."""
+        first = np.empty(len(names), dtype=np.int64)
+        first[ids[::-1]] = np.repeat(np.arange(self.n_rows), np.diff(indptr))[::-1]
+        self._bags.append((self._next(), values, ids + (self._n_numeric + len(self._names)), indptr))
+        self._names += names.strings()
+        self._first.append(first)
+
+    def _next(self) -> int:
+        self._n_slots += 1
+        return self._n_slots - 1
+
+    def rows(self) -> LocalRows:
+        shape = self.n_rows, self._n_slots
+        values, ids = np.zeros(shape), np.empty(shape, dtype=np.int32)
+        for slot, slot_values, slot_ids in self._single:
+            values[:, slot] = slot_values
+            ids[:, slot] = slot_ids
+        stored = values != 0
+        counts = stored.astype(np.int64)
+        for slot, _, _, indptr in self._bags:
+            counts[:, slot] = np.diff(indptr)
+        ends = np.cumsum(counts.sum(axis=1))
+        out_indptr = np.concatenate(([0], ends))
+        if self._bags:
+            data, indices = self._with_bags(values, ids, stored, counts)
+        else:
+            data, indices = values[stored], ids[stored]
+        first = np.concatenate([np.empty(0, dtype=np.int64), *self._first])
+        # Slots go from left to right, so that a stable sort by rows leaves them in this order.
+        order = np.argsort(first, kind="stable")
+        return LocalRows(None, data, indices, out_indptr, self._names, order)
+
+    def _with_bags(self, values: Any, ids: Any, stored: Any, counts: Any) -> tuple[Any, Any]:
+        begins = (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)
+        data = np.empty(int(counts.sum()))
+        indices = np.empty(len(data), dtype=np.int32)
+        at = begins[stored]
+        data[at], indices[at] = values[stored], ids[stored]
+        for slot, bag_values, bag_ids, indptr in self._bags:
+            at = np.repeat(begins[:, slot] - indptr[:-1], counts[:, slot]) + np.arange(len(bag_ids))
+            data[at], indices[at] = bag_values, bag_ids
+        return data, indices
+
+
+def encoded(
+    features: TableFeatures,
+    places: dict[int, int],
+    arrays: Sequence[pa.Array],
+    n_rows: int,
+    label_optional: bool,
+) -> tuple[LocalRows, Labels | None, Floats | None]:
+    """A block's rows, labels and weights from its columns, which are those of `places`, in its order."""
+    columns = [features.columns[k] for k in places]
+    labels = weights = None
+    for column, array in zip(columns, arrays, strict=True):
+        if column.kind == "label":
+            labels = read_labels(array, column.name, optional=label_optional)
+        elif column.kind == "weight":
+            weights = read_weights(column, array)
+    wanted = [each for each in zip(columns, arrays, strict=True) if each[0].kind in FEATURES]
+    return local_rows(wanted, n_rows, features), labels, weights
+
+
+def local_rows(arrays: Sequence[tuple[Column, pa.Array]], n_rows: int, features: TableFeatures) -> LocalRows:
+    """Encode a block's columns, which are all columns of the recipe that make features, in its order."""
+    numbers: dict[int, tuple[Floats, npt.NDArray[np.bool_] | None]] = {}
+    for k, (column, array) in enumerate(arrays):
+        _check_kind(column, array)
+        if column.kind == "number":
+            numbers[k] = _numbers(column, array)
+    if features.is_plain and all(nulls is None for _, nulls in numbers.values()):
+        dense = np.empty((n_rows, len(numbers)))
+        for j, (values, _) in enumerate(numbers.values()):
+            dense[:, j] = values
+        nothing = np.empty(0, dtype=np.int64)
+        return LocalRows(dense, np.empty(0), nothing.astype(np.int32), nothing, [], nothing)
+    slots = _Slots(n_rows, len(features.numeric))
+    number = 0
+    for k, (column, array) in enumerate(arrays):
+        if column.kind == "number":
+            values, nulls = numbers[k]
+            slots.add_number(values, number)
+            if nulls is not None:
+                slots.add_mark(nulls, f"{column.name}=null")
+        elif column.kind == "category":
+            _add_category(slots, column.name, array)
+        elif column.kind == "text":
+            _add_words(slots, column.name, array, features.ngrams)
+        else:
+            _add_time(slots, column, array, number)
+        number += column.kind in NUMERIC
+    return slots.rows()
+
+
+def placed(local: LocalRows, features: TableFeatures) -> Matrix:
+    """The rows with the model's columns; new names get theirs."""
+    if local.dense is not None:
+        if features.n_columns == local.dense.shape[1]:
+            return local.dense
+        local = _sparse(local.dense)
+    columns = np.empty(len(features.numeric) + len(local.names), dtype=np.int64)
+    columns[: len(features.numeric)] = list(features.numeric.values())
+    names = local.names
+    columns[len(features.numeric) + local.order] = features.place([names[k] for k in local.order])
+    data, indices, indptr = _core.recolumn(local.data, local.ids, local.indptr, columns)
+    return Csr(data, indices, indptr, (len(indptr) - 1, features.n_columns), is_sorted=False)
+
+
+def _sparse(dense: Floats) -> LocalRows:
+    stored = dense != 0
+    ids = np.broadcast_to(np.arange(dense.shape[1], dtype=np.int32), dense.shape)[stored]
+    indptr = np.concatenate(([0], np.cumsum(stored.sum(axis=1))))
+    return LocalRows(None, dense[stored], ids, indptr, [], np.empty(0, dtype=np.int64))
+
+
+def _check_kind(column: Column, array: pa.Array) -> None:
+    kind = kind_of(array.type)
+    alike = {
+        "text": ("category",),
+        "category": (*NUMERIC, "category"),
+        "date": ("date", "timestamp"),
+        "timestamp": ("date", "timestamp"),
+    }
+    if kind not in alike.get(column.kind, (column.kind,)):
+        raise Unsound(
+            None,
+            f"the column {column.name!r} is of type {array.type}, but was taken for "
+            f"{'text' if column.kind == 'text' else f'a {column.kind}'} ({column.type})",
+        )
+
+
+def _without_nulls(array: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_] | None]:
+    if array.null_count == 0:
+        return array, None
+    return array.fill_null(0), array.is_null().to_numpy(zero_copy_only=False)
+
+
+def _numbers(column: Column, array: pa.Array) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
+    """A column of numbers, 0 where it is null, and where it is."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if types.is_boolean(array.type):
+        array = array.cast(pa.uint8())
+    elif types.is_decimal(array.type):  # through text, so that the result is the nearest double
+        array = array.cast(pa.string()).cast(pa.float64())
+    elif types.is_float16(array.type):
+        array = array.cast(pa.float32())
+    array, nulls = _without_nulls(array)
+    values = array.to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sound = values.dtype.kind != "f" or math.isfinite(values.sum())
+    if not sound:  # or a sum of sound numbers that is too large
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            row = int(wrong[0])
+            shown = "NaN" if np.isnan(values[row]) else "infinity"
+            raise Unsound(row, f"the column {column.name!r} holds {shown}; a number must be finite")
+    return values.astype(np.float64, copy=False), nulls
+
+
+def _dictionary(array: pa.Array) -> pa.DictionaryArray:
+    """A column as its distinct values and, for each row, the number of one."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if types.is_dictionary(array.type):
+        return array
+    if types.is_string_view(array.type) or types.is_null(array.type):
+        array = array.cast(pa.string())
+    return array.dictionary_encode()
+
+
+def _add_category(slots: _Slots, name: str, array: pa.Array) -> None:
+    import pyarrow as pa
+
+    array = _dictionary(array)
+    values = array.dictionary
+    codes = array.indices.fill_null(len(values)) if array.indices.null_count else array.indices
+    codes = codes.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+
+    def names(used: Integers) -> list[str]:
+        # the code behind the last value is that of null
+        texts = values.take(pa.array(used[used < len(values)])).cast(pa.string()).to_pylist()
+        texts += [None] * (len(used) - len(texts))
+        return [f"{name}={(text or '').strip() or 'null'}" for text in texts]
+
+    slots.add_codes(codes, len(values) + 1, names)
+
+
+def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if not (types.is_string(array.type) or types.is_large_string(array.type)):
+        array = array.cast(pa.large_string())
+    valid, offsets, data = array.buffers()
+    width = np.int32 if types.is_string(array.type) else np.int64
+    slots.add_bags(
+        *_core.word_rows(
+            np.frombuffer(offsets, width) if offsets else np.zeros(1, width),
+            np.frombuffer(data or b"", np.uint8),
+            np.frombuffer(valid, np.uint8) if valid else None,
+            array.offset,
+            len(array),
+            f"{name}=",
+            ngrams,
+        )
+    )
+
+
+def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int) -> None:
+    import pyarrow as pa
+
+    name, kind = column.name, kind_of(array.type)
+    if kind == "date":
+        array, unit = array.cast(pa.timestamp("s")), "s"
+    else:
+        unit = array.type.unit
+    whole = pa.int32() if array.type.bit_width == 32 else pa.int64()
+    array, nulls = _without_nulls(array.cast(whole))
+    ticks = array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    if kind == "duration":
+        second = PER_DAY[unit] // PER_DAY["s"]
+        values = ticks / second
+    else:
+        days, rest = np.divmod(ticks, PER_DAY[unit])
+        values = days + rest / PER_DAY[unit]  # whole days and the rest apart: the same for every unit
+    slots.add_number(values, number)
+    if nulls is not None:
+        slots.add_mark(nulls, f"{name}=null")
+
+    def add_part(part: str, codes: Integers, numbers: range) -> None:
+        if nulls is not None:
+            codes = np.where(nulls, len(numbers), codes)
+        slots.add_codes(codes, len(numbers), lambda used: [f"{name}.{part}={numbers[k]}" for k in used])
+
+    if column.kind in ("date", "timestamp"):
+        add_part("month", days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12, MONTHS)
+        add_part("weekday", (days + 3) % 7, WEEKDAYS)  # 1970-01-01 was a Thursday
+    if column.kind in ("timestamp", "time"):
+        add_part("hour", rest // (PER_DAY[unit] // 24), HOURS)
+
+
+def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
+    """Labels as numbers where they read as finite numbers, otherwise as text; None when some are null.
+
+    Raises
+    ------
+    Unsound
+        For a row without a label unless they are optional, and for numbers and text in one block.
+    """
+    import pyarrow as pa
+
+    if not kind_of(array.type):
+        raise Unsound(None, f"the label's column {name!r} is of type {array.type}: expected numbers or text")
+    array = _dictionary(array)
+    values = [(text or "").strip() for text in array.dictionary.cast(pa.string()).to_pylist()]
+    if pa.types.is_floating(array.type.value_type):
+        values = ["" if value == "nan" else value for value in values]
+    codes = array.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    values.append("")
+    used = np.zeros(len(values), dtype=bool)
+    used[codes] = True
+    numbers = np.array([_number(text) for text in values])
+    empty = np.array([not text for text in values])
+    if np.any(used & empty):
+        if optional:
+            return None
+        raise Unsound(int(np.flatnonzero(empty[codes])[0]), f"there is no label in the column {name!r}")
+    is_text = np.isnan(numbers)
+    if not np.any(used & is_text):
+        return np.asarray(numbers[codes])
+    if np.any(used & ~is_text):
+        kinds = is_text[codes]
+        row = int(np.flatnonzero(kinds != kinds[0])[0])
+        raise MixedLabels(row, values[codes[row]], bool(kinds[0]))
+    return np.asarray(np.array(values)[codes])
+
+
+def _number(text: str) -> float:
+    """The finite number that a label is, or NaN."""
+    if NUMBER.fullmatch(text):
+        value = float(text)
+        if math.isfinite(value):
+            return value
+    return math.nan
+
+
+def read_weights(column: Column, array: pa.Array) -> Floats:
+    """Sample weights: finite, and not below 0."""
+    if kind_of(array.type) != "number":
+        raise Unsound(None, f"the weights' column {column.name!r} is of type {array.type}: expected numbers")
+    weights, nulls = _numbers(column, array)
+    wrong = weights < 0 if nulls is None else (weights < 0) | nulls
+    if np.any(wrong):
+        row = int(np.argmax(wrong))
+        shown = "null" if nulls is not None and nulls[row] else f"{weights[row]:g}"
+        raise Unsound(row, f"the weight in the column {column.name!r} is {shown}; expected a number ≥ 0")
+    return weights
