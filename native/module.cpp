@@ -131,6 +131,7 @@ void bind_online(nb::module_&);  // online.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
 void bind_named(nb::module_&);   // named.cpp
+void bind_format(nb::module_&);  // format.cpp
 
 NB_MODULE(NOVIKOFF_MODULE, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
@@ -337,4 +338,6 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     bind_libsvm(m);
 
     bind_named(m);
+
+    bind_format(m);
 }

@@ -229,7 +229,7 @@ def test_formats_are_told_from_the_name(tmp_path):
                          ("x.tab", "tsv"), ("x.ndjson.bz2", "jsonl"), ("x.feather", "arrow"),
                          ("x.parquet", "parquet"),
                          ("x.csv.xz", "csv"), ("x.txt", None), ("a9a.xz", None), ("x", None)):  # fmt: skip
-        assert sources._by_name(name) == format
+        assert sources.format_by_name(name) == format
     (tmp_path / "a.svm").write_bytes(b"1 1:1\n")
     (tmp_path / "b.csv").write_bytes(b"a,b\n")
     with pytest.raises(ValueError, match=r"a\.svm is libsvm and .*b\.csv is csv"):

@@ -152,7 +152,7 @@ def _opened(
 
 def _recognised(stream: ByteStream) -> str:
     """The format, by the names of the files or else by how the first begins."""
-    said = [_by_name(name) for name in stream.names]
+    said = [format_by_name(name) for name in stream.names]
     if said[0] is None:
         said[0] = _by_content(stream.head(HEAD))
     if said[0] is None:
@@ -168,7 +168,8 @@ def _recognised(stream: ByteStream) -> str:
     return said[0]
 
 
-def _by_name(name: str) -> str | None:
+def format_by_name(name: str) -> str | None:
+    """The format that a file's name tells, compressed or not."""
     stem, suffix = os.path.splitext(name.lower())  # noqa: PTH122
     if suffix in COMPRESSED:
         suffix = os.path.splitext(stem)[1]  # noqa: PTH122
