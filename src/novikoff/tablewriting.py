@@ -59,6 +59,8 @@ class Layout:
             is_text = block.labels is not None and block.labels.dtype.kind == "U"
         self.columns = np.flatnonzero(used)  # of the source
         n = len(self.columns)
+        if n == 0:
+            raise ValueError(f"{source.name}: no row has a feature, and a table needs a column: write jsonl.")
         if n > MOST_COLUMNS:
             raise ValueError(
                 f"{source.name} has {n:,} features, and a table with more than {MOST_COLUMNS:,} columns, most of "

@@ -97,7 +97,7 @@ def write_source(
     Examples
     --------
     >>> import io, tempfile, novikoff
-    >>> source = novikoff.open_source(io.BytesIO(b"spam | money:2 free\\nham | lunch:0.5\\n"))
+    >>> source = novikoff.open_source(io.BytesIO(b"spam | money:2 free\\nham | lunch:0.5\\n"), format="vw")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written = write_source(source, f"{folder}/mail.jsonl")
     ...     print(open(f"{folder}/mail.jsonl").read(), end="")
@@ -288,10 +288,11 @@ class _LibsvmLines(Lines):
         self._numbers: Integers = np.full(0, -1, dtype=np.int64)  # of columns whose names are numbers
 
     def __call__(self, block: Block) -> bytes:
-        if block.weights is not None:
+        if block.weights is not None and (block.weights != 1).any():
+            row = int(np.argmax(block.weights != 1))
             raise ValueError(
-                f"{block.where(0)}: rows have weights, for which LIBSVM text has no place: write vw, jsonl or a "
-                "table instead."
+                f"{block.where(row)}: the row has a weight, for which LIBSVM text has no place: write vw, jsonl "
+                "or a table instead."
             )
         X = sparse(block.X)
         data, indptr = _arrays(X)
