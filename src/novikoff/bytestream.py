@@ -20,11 +20,13 @@ from typing import IO, Any, cast
 
 import numpy as np
 
+from novikoff.parameters import FILE_PARAMETERS
+
 Path = str | os.PathLike[str]
 Paths = Path | IO[bytes] | Iterable[Path | IO[bytes]]
 
-MAX_LINE = 1 << 26
-MAX_EXPANSION = 1000
+MAX_LINE: int = FILE_PARAMETERS["max_line"].default
+MAX_EXPANSION: int = FILE_PARAMETERS["max_expansion"].default
 NEVER_REFUSED = 1 << 26  # bytes that a compressed file may always expand to
 
 # what a compressed file begins with; its name may say anything

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.parameters import OTHER
+
 Ints = npt.NDArray[np.int32]
 Labels = npt.NDArray[Any]
 
@@ -99,8 +101,6 @@ class Renaming:
     replace: dict[str, str] = field(default_factory=dict)
     positive: str | None = None
 
-    REST = "other"
-
     def __call__(self, labels: Labels) -> Labels:
         """The new labels: numbers where all of them still are.
 
@@ -122,7 +122,7 @@ class Renaming:
 
     def _new(self, label: str) -> str:
         label = self.replace.get(label, label)
-        return label if self.positive in (None, label) else self.REST
+        return label if self.positive in (None, label) else OTHER
 
 
 class UnseenClass(Exception):

@@ -132,6 +132,18 @@ def _read(path: Path, kind: str) -> tuple[Facts, Arrays]:
     return facts, arrays
 
 
+def kind_of_file(path: str | os.PathLike[str]) -> str | None:
+    """What a file says it holds, "model" say, without reading it all; None when it is not of ours."""
+    try:
+        _check_header(Path(path))
+        with Path(path).open("rb") as file:
+            header = file.read(int.from_bytes(file.read(8), "little"))
+        said = json.loads(header)["__metadata__"]["novikoff"]
+        return str(json.loads(said)["kind"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def _check_header(path: Path) -> None:
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
@@ -17,6 +17,9 @@ ORDERS = ("shuffle", "cyclic", "worst")
 TIES = ("positive", "mistake")
 MULTICLASS = ("joint", "ovr")
 PREDICT_WITH = ("voted", "averaged", "last")
+OTHER = "other"  # what labels become that are not the positive one
+FORMATS = ("libsvm", "vw", "jsonl", "csv", "tsv", "parquet", "arrow")
+SCALES = ("standard", "maxabs", "unit")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Parameter:
     help: str
     expected: str
     legal: Callable[[Any], bool]
+    choices: tuple[str, ...] = ()  # all legal values, where they can be listed
 
     def check(self, value: Any) -> None:
         """Raise one clear error unless `value` is legal."""
@@ -52,8 +56,26 @@ def _whole(low: int) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, numbers.Integral) and not _is_bool(value) and int(value) >= low
 
 
-def _one_of(*names: str) -> tuple[str, Callable[[Any], bool]]:
-    return "one of " + ", ".join(repr(n) for n in names), lambda v: isinstance(v, str) and v in names
+def _one_of(*names: str) -> tuple[str, Callable[[Any], bool], tuple[str, ...]]:
+    return "one of " + ", ".join(repr(n) for n in names), lambda v: isinstance(v, str) and v in names, names
+
+
+def _none_or(
+    expected: str, legal: Callable[[Any], bool], choices: tuple[str, ...] = ()
+) -> tuple[str, Callable[[Any], bool], tuple[str, ...]]:
+    return f"None or {expected}", lambda v: v is None or legal(v), choices
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_character(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 1 and value.isascii()
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_name, value))
 
 
 def _table(*parameters: Parameter) -> dict[str, Parameter]:
@@ -207,6 +229,204 @@ PARAMETERS = _table(
         "Chooses the hash; not used without `hash_bits`.",
         "a whole number from 0 to 2**64 - 1",
         lambda v: _whole(0)(v) and v < 2**64,
+    ),
+)
+
+# Files, streams and the command line: what only they know, and what starts otherwise there.
+FILE_PARAMETERS = PARAMETERS | _table(
+    replace(
+        PARAMETERS["max_epochs"],
+        default=10,
+        help="The most epochs: passes over the files, of which there are fewer when one passes without an "
+        "update (the estimator's max_epochs is 1000). Standard input can be read only once: 1.",
+    ),
+    replace(
+        PARAMETERS["order"],
+        default="cyclic",
+        help="How an epoch visits the rows. 'cyclic': as they lie in the files, a few blocks in memory at a "
+        "time. 'shuffle' (the estimator's default): all rows are read into memory, and come in a new order "
+        "each epoch. 'worst': in memory too, each visit goes to the most violated row.",
+    ),
+    replace(
+        PARAMETERS["random_state"],
+        default=0,
+        help="Seed from which the order of the rows and held-out rows are drawn (the estimator draws a new "
+        "one each time).",
+    ),
+    replace(
+        PARAMETERS["early_stopping"],
+        help="Hold rows out and stop when their accuracy no longer improves; keeps the best epoch's weights. "
+        "Reads all rows into memory.",
+    ),
+    replace(
+        PARAMETERS["class_weight"],
+        help="Factors on the step by class: 'balanced', or such as spam=2,ham=1.",
+        expected="'balanced', or LABEL=WEIGHT with commas between, weights being numbers ≥ 0",
+    ),
+    replace(
+        PARAMETERS["n_jobs"],
+        default=-1,
+        help="Threads that read and predict; -1 for all cores. Never changes a result.",
+    ),
+    replace(
+        PARAMETERS["verbose"],
+        default=False,
+        help="Print a line an epoch.",
+        expected="True or False",
+        legal=_is_bool,
+    ),
+    Parameter(
+        "classes",
+        None,
+        "All labels, such as ham,spam, in the order that decides ties (of two, the second is positive); any "
+        "other label is then an error. 'grow': as they come, in order of appearance. Without it they are "
+        "found in the files, and sorted.",
+        "None, 'grow', or at least two labels with commas between",
+        lambda v: v is None or v == "grow" or (isinstance(v, list) and len(v) >= 2 and len(set(v)) == len(v)),
+    ),
+    Parameter(
+        "positive",
+        None,
+        f"Learn this label against all others, which become '{OTHER}'.",
+        *_none_or("a label", _is_name),
+    ),
+    Parameter(
+        "relabel",
+        (),
+        "Take the label OLD for NEW, before anything else is done with it; can be given several times.",
+        "OLD=NEW",
+        lambda v: isinstance(v, dict) or not v,
+    ),
+    Parameter(
+        "format",
+        None,
+        "What the files hold. Without it their names tell, and else their first lines.",
+        *_none_or(*_one_of(*FORMATS)),
+    ),
+    Parameter(
+        "label",
+        None,
+        "The column with the labels, by name or by number from 1. Without it in tables: the one called "
+        "label, class, target or y; the last one where columns have no names. In JSON lines: 'label'.",
+        *_none_or("a column", _is_name),
+    ),
+    Parameter(
+        "weight",
+        None,
+        "The column with the weights of the rows, which multiply their steps.",
+        *_none_or("a column", _is_name),
+    ),
+    Parameter("ignore", (), "Columns to leave out, with commas between.", "columns", _are_names),
+    Parameter(
+        "text",
+        (),
+        "Columns of a table to take as bags of words, with commas between.",
+        "columns",
+        _are_names,
+    ),
+    Parameter(
+        "ngrams",
+        1,
+        "Words in a row that make one feature of a text column, at most.",
+        "a whole number from 1 to 5",
+        lambda v: _whole(1)(v) and v <= 5,
+    ),
+    Parameter(
+        "categorical",
+        (),
+        "Columns of a table to take as categories although they hold numbers, with commas between.",
+        "columns",
+        _are_names,
+    ),
+    Parameter(
+        "header",
+        None,
+        "Whether the first line of a CSV or TSV file names the columns. Without it: yes when it has no "
+        "number and the second line has one, no when it has a number, otherwise yes for CSV and no for TSV.",
+        *_none_or("True or False", _is_bool),
+    ),
+    Parameter(
+        "skip_lines", 0, "Lines before the table in every CSV or TSV file.", "a whole number ≥ 0", _whole(0)
+    ),
+    Parameter(
+        "delimiter",
+        None,
+        "What stands between the cells of a CSV or TSV file.",
+        *_none_or("one ASCII character", _is_character),
+    ),
+    Parameter(
+        "quote",
+        None,
+        "What stands around cells that hold the delimiter.",
+        *_none_or("one ASCII character", _is_character),
+    ),
+    Parameter(
+        "zero_based", False, "LIBSVM text counts features from 0 instead of 1.", "True or False", _is_bool
+    ),
+    Parameter(
+        "n_features",
+        None,
+        "Columns of LIBSVM text, when not as many as the largest index asks for.",
+        *_none_or("a whole number ≥ 1", _whole(1)),
+    ),
+    Parameter(
+        "scale",
+        None,
+        "Scale the features, as measured on the training rows: 'standard' (number columns of a table to mean "
+        "0, all columns to deviation 1) and 'maxabs' (to a largest value of 1) take one more pass; 'unit' "
+        "scales each row to norm 1.",
+        *_none_or(*_one_of(*SCALES)),
+    ),
+    Parameter(
+        "skip_bad_lines",
+        False,
+        "Pass over malformed lines, and count and show them.",
+        "True or False",
+        _is_bool,
+    ),
+    Parameter(
+        "max_line",
+        1 << 26,
+        "Longest line in bytes: a file with a longer one is taken for something else.",
+        "a whole number ≥ 1",
+        _whole(1),
+    ),
+    Parameter(
+        "max_expansion",
+        1000,
+        "How many times its size a compressed file may expand to; up to 64 MiB are never refused.",
+        "a whole number ≥ 1",
+        _whole(1),
+    ),
+    Parameter(
+        "cache",
+        False,
+        "Keep a compact binary copy beside the first file, from which later passes and runs read.",
+        "True or False",
+        _is_bool,
+    ),
+    Parameter(
+        "checkpoint",
+        None,
+        "Folder in which the fit is kept while it is under way; --resume goes on from there.",
+        *_none_or("a folder", _is_name),
+    ),
+    Parameter("every", 1_000_000, "Rows between two checkpoints.", "a whole number ≥ 1", _whole(1)),
+    Parameter(
+        "resume",
+        False,
+        "Go on from the checkpoint, or from the beginning when there is none yet. The model will be the "
+        "same, bit for bit, as without the interruption.",
+        "True or False",
+        _is_bool,
+    ),
+    Parameter("quiet", False, "Show no progress and no notes, only the outcome.", "True or False", _is_bool),
+    Parameter(
+        "json",
+        False,
+        "Write the outcome as JSON to standard output, and nothing else there.",
+        "True or False",
+        _is_bool,
     ),
 )
 

@@ -47,6 +47,14 @@ HEAD = 1 << 16  # bytes that are looked at
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
+class UnknownOption(ValueError):
+    """An option that the format at hand does not have."""
+
+    def __init__(self, name: str, format: str, known: list[str]) -> None:
+        super().__init__(f"{name} is no option of the format {format!r}, which has {', '.join(known)}.")
+        self.name, self.format, self.known = name, format, known
+
+
 def open_source(
     paths: Paths,
     *,
@@ -133,6 +141,15 @@ def open_source(
         raise
 
 
+def format_of(paths: Paths) -> str:
+    """The format that `open_source` would find."""
+    stream = ByteStream(paths)
+    try:
+        return _recognised(stream)
+    finally:
+        stream.close()
+
+
 def _opened(
     format: str, opener: Callable[..., Source], first: Any, fixed: dict[str, Any], options: dict[str, Any]
 ) -> Source:
@@ -144,9 +161,7 @@ def _opened(
     ]
     unknown = [name for name in options if name not in known]
     if unknown:
-        raise ValueError(
-            f"{unknown[0]} is no option of the format {format!r}, which has {', '.join(sorted(known))}."
-        )
+        raise UnknownOption(unknown[0], format, sorted(known))
     return opener(first, **fixed, **options)
 
 

@@ -1,0 +1,22 @@
+"""The command line: `novikoff`, or `python -m novikoff`.
+
+Nothing here loads NumPy before a command needs it: `novikoff --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        import typer  # noqa: F401
+    except ImportError:
+        sys.exit("novikoff: error: the command line needs typer: pip install 'novikoff[files]'")
+    from novikoff.cli.app import app
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # R ≥ γ in a terminal that has only ASCII
+    app(prog_name="novikoff")

@@ -1,0 +1,53 @@
+"""The commands there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+import novikoff
+from novikoff.cli import evaluate, fit, inspect, predict, running
+
+COMMANDS: list[Callable[..., None]] = [
+    fit.fit,
+    predict.predict,
+    evaluate.evaluate,
+    inspect.inspect,
+]  # in the order of the help; a new command is one line here
+
+app = typer.Typer(
+    name="novikoff",
+    help="Perceptrons that carry their proof: from a file to a model in one command.\n\n"
+    "'novikoff COMMAND --help' says more. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"novikoff {novikoff.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    traceback: Annotated[
+        bool,
+        typer.Option(
+            "--traceback", envvar="NOVIKOFF_TRACEBACK", help="Show where in the program an error arose."
+        ),
+    ] = False,
+) -> None:
+    running.show_traceback(traceback)
+
+
+for command in COMMANDS:
+    app.command(command.__name__)(running.runnable(command))

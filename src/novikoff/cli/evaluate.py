@@ -1,0 +1,57 @@
+"""`novikoff evaluate`: a model beside labelled files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novikoff.cli import output, progress
+from novikoff.cli.options import Output, Reading
+
+if TYPE_CHECKING:
+    from novikoff.evaluation import Evaluation
+    from novikoff.source import Skipped
+    from novikoff.streaming import Watch
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA", help="Files with labels, or - for standard input.", show_default=False
+        ),
+    ],
+    reading: Reading,
+    out: Output,
+) -> None:
+    """Compare a model's predictions with the labels of files.
+
+    For example: novikoff evaluate spam.novikoff test.svm
+
+    Labels are renamed as they were when the model was made (--relabel, --positive). How to read the files is
+    remembered from there too, unless given anew.
+    """
+    with progress.shown(not (out.quiet or out.json)) as watch:
+        evaluation, skipped = evaluated(model, data, reading, watch)
+    if out.json:
+        figures = evaluation.to_dict() | {"skipped": {"count": skipped.count, "first": skipped.first}}
+        output.write_json({"model": str(model)} | figures)
+    else:
+        typer.echo("\n".join([*output.evaluation_lines(evaluation), *output.skipped_lines(skipped)]))
+
+
+def evaluated(
+    path: Path, data: list[str], reading: Reading, watch: Watch | None
+) -> tuple[Evaluation, Skipped]:
+    """A saved model's predictions on files, counted; and the lines that were passed over."""
+    from novikoff.cli.opening import renaming, source_for
+    from novikoff.evaluation import evaluate
+    from novikoff.linear import load_model
+
+    linear = load_model(path)
+    source = source_for(linear, data, reading)
+    evaluation = evaluate(linear, source, renaming(linear), n_jobs=reading.n_jobs, watch=watch)
+    return evaluation, source.skipped

@@ -1,0 +1,268 @@
+"""`novikoff fit`: from files to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from novikoff.cli import modelpath, output, progress
+from novikoff.cli.evaluate import evaluated
+from novikoff.cli.opening import open_data
+from novikoff.cli.options import (
+    Columns,
+    Labelling,
+    Learning,
+    Output,
+    Reading,
+    class_weights,
+    default,
+    option,
+    shaping,
+)
+from novikoff.cli.running import INTERRUPTED
+
+if TYPE_CHECKING:
+    from novikoff.checkpoint import Checkpoint
+    from novikoff.evaluation import Evaluation
+    from novikoff.labels import StreamClasses
+    from novikoff.linear import LinearModel
+    from novikoff.source import Source
+    from novikoff.streaming import Learned, Watch
+    from novikoff.training import Plan
+
+
+@dataclass
+class Passes:
+    """How often, and in which order, the rows are visited."""
+
+    max_epochs: Annotated[
+        int | None, option("max_epochs", "--epochs", shown_default=str(default("max_epochs")))
+    ] = None
+    order: Annotated[str, option("order")] = default("order")
+    random_state: Annotated[int, option("random_state")] = default("random_state")
+    early_stopping: Annotated[bool, option("early_stopping")] = default("early_stopping")
+    validation_fraction: Annotated[float, option("validation_fraction")] = default("validation_fraction")
+    n_epochs_no_change: Annotated[int, option("n_epochs_no_change")] = default("n_epochs_no_change")
+
+    @property
+    def in_memory(self) -> bool:
+        return self.order != "cyclic" or self.early_stopping
+
+    def plan(self, n_jobs: int, verbose: bool) -> Plan:
+        import numpy as np
+
+        from novikoff.training import Plan
+
+        assert self.max_epochs is not None
+        return Plan(
+            max_epochs=self.max_epochs,
+            order=self.order,
+            rng=np.random.default_rng(self.random_state),
+            early_stopping=self.early_stopping,
+            validation_fraction=self.validation_fraction,
+            n_epochs_no_change=self.n_epochs_no_change,
+            n_jobs=n_jobs,
+            verbose=int(verbose),
+        )
+
+
+@dataclass
+class Keeping:
+    """What is kept between passes, and for another run."""
+
+    cache: Annotated[bool, option("cache")] = default("cache")
+    checkpoint: Annotated[str | None, option("checkpoint", metavar="FOLDER")] = default("checkpoint")
+    every: Annotated[int, option("every")] = default("every")
+    resume: Annotated[bool, option("resume")] = default("resume")
+
+
+def fit(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            help="Files to learn from, one after the other; a pattern in quotes, or - for standard input.",
+            show_default=False,
+        ),
+    ],
+    *,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Files to evaluate the model on; can be given several times."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Where to save the model; a model that is there is replaced. Without it: the first file's "
+            "name with .novikoff, in the current folder.",
+        ),
+    ] = None,
+    learning: Learning,
+    passes: Passes,
+    labelling: Labelling,
+    reading: Reading,
+    columns: Columns,
+    keeping: Keeping,
+    out: Output,
+    verbose: Annotated[bool, option("verbose", "--verbose", "-v")] = default("verbose"),
+) -> None:
+    """Learn a model from files, and report what happened.
+
+    For example: novikoff fit train.svm --test test.svm --epochs 5 --average --model spam.novikoff
+
+    The files are read block by block in their own order, so they may be far larger than memory. Ctrl-C saves
+    what has been learned so far.
+    """
+    from novikoff.bytestream import ByteStream
+    from novikoff.linear import LinearModel
+
+    files = ByteStream(data)  # whether they are there
+    if test:
+        ByteStream(test)
+    quiet = out.quiet or out.json
+    _settle(files.can_reread, passes, labelling, keeping, quiet)
+    path = model or modelpath.default_path("-" if data[0] == "-" else files.names[0])
+    modelpath.check_writable(path)
+    source = _open(data, reading, columns, keeping)
+    made = shaping(learning, passes, labelling, reading, columns) | {"format": source.format}
+    checkpoint = _checkpoint(keeping, made, quiet)
+    classes = _classes(labelling)
+    with progress.shown(not quiet, passes.max_epochs or 0) as watch:
+        learned = _learn(source, classes, learning, passes.plan(reading.n_jobs, verbose), watch, checkpoint)
+    linear = LinearModel(
+        learned.model,
+        learned.classes,
+        source.features,
+        scaling=learned.scaling,
+        parameters=made,
+        run=learned.run,
+        order=passes.order,
+    )
+    linear.save(path)
+    interrupted = learned.run.interrupted
+    if checkpoint is not None and not interrupted:
+        checkpoint.remove()
+    tested: Evaluation | None = None
+    try:
+        if test and not interrupted:
+            with progress.shown(not quiet) as watch:
+                tested, _ = evaluated(path, test, reading, watch)
+    finally:  # the model is there, whatever is wrong with the test
+        _show(linear, source, path, tested, out)
+    if interrupted:
+        how = " --resume goes on from the last checkpoint." if checkpoint and checkpoint.exists() else ""
+        output.note(f"interrupted; what had been learned so far is saved in {path}.{how}")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _settle(can_reread: bool, passes: Passes, labelling: Labelling, keeping: Keeping, quiet: bool) -> None:
+    """Fill in what depends on other options, and refuse what cannot be had together."""
+    once = not can_reread and not passes.in_memory
+    if passes.max_epochs is None:
+        passes.max_epochs = 1 if once else default("max_epochs")
+        if once and not quiet:
+            output.note("standard input can be read only once: one epoch.")
+    if once and labelling.classes is None and labelling.positive is None:
+        labelling.classes = "grow"
+        if not quiet:
+            output.note("classes come in order of appearance; --classes a,b declares them.")
+    if keeping.resume and keeping.checkpoint is None:
+        raise typer.BadParameter(
+            "needs --checkpoint FOLDER, to know where to go on from.", param_hint="--resume"
+        )
+    if keeping.checkpoint is not None and passes.in_memory:
+        what = "--early-stopping" if passes.early_stopping else f"--order {passes.order}"
+        raise typer.BadParameter(
+            f"is only possible with --order cyclic, not with {what}.", param_hint="--checkpoint"
+        )
+    if not can_reread:
+        for given, flag in ((keeping.checkpoint, "--checkpoint"), (keeping.cache, "--cache")):
+            if given:
+                raise typer.BadParameter("is not possible for what can be read only once.", param_hint=flag)
+
+
+def _open(data: list[str], reading: Reading, columns: Columns, keeping: Keeping) -> Source:
+    source = open_data(data, **reading.given(), **columns.given())
+    if keeping.cache:
+        from novikoff.cache import cached
+
+        source = cached(source)
+    return source
+
+
+def _classes(labelling: Labelling) -> StreamClasses:
+    from novikoff.labels import StreamClasses
+    from novikoff.parameters import OTHER
+
+    declared: list[Any] | None = labelling.declared
+    if declared is None and labelling.positive is not None:
+        declared = [OTHER, labelling.positive]
+    return StreamClasses(declared, grow=labelling.grows, rename=labelling.renaming())
+
+
+def _checkpoint(keeping: Keeping, made: dict[str, Any], quiet: bool) -> Checkpoint | None:
+    if keeping.checkpoint is None:
+        return None
+    from novikoff.checkpoint import Checkpoint
+
+    checkpoint = Checkpoint(Path(keeping.checkpoint), keeping.every, made)
+    if checkpoint.exists() and not keeping.resume:
+        raise ValueError(
+            f"{checkpoint.path} holds an unfinished fit: go on with it by --resume, or remove it "
+            "to start again."
+        )
+    if keeping.resume and not checkpoint.exists() and not quiet:
+        output.note(f"there is no checkpoint in {keeping.checkpoint} yet: starting from the beginning.")
+    checkpoint.folder.mkdir(parents=True, exist_ok=True)  # now, rather than after a million rows
+    return checkpoint
+
+
+def _learn(
+    source: Source,
+    classes: StreamClasses,
+    learning: Learning,
+    plan: Plan,
+    watch: Watch | None,
+    checkpoint: Checkpoint | None,
+) -> Learned:
+    from novikoff import streaming
+
+    return streaming.fit(
+        source,
+        classes,
+        learning.settings(),
+        plan,
+        scale=learning.scale,
+        class_weight=class_weights(learning.class_weight),
+        watch=watch,
+        checkpoint=checkpoint,
+    )
+
+
+def _show(linear: LinearModel, source: Source, path: Path, tested: Evaluation | None, out: Output) -> None:
+    report = linear.report
+    assert report is not None
+    if out.json:
+        output.write_json(
+            {
+                "model": str(path),
+                "classes": linear.classes.tolist(),
+                "interrupted": linear.run is not None and linear.run.interrupted,
+                "report": report.to_dict(),
+                "history": linear.history,
+                "test": None if tested is None else tested.to_dict(),
+                "skipped": {"count": source.skipped.count, "first": source.skipped.first},
+                "parameters": linear.parameters,
+            }
+        )
+        return
+    lines = [str(report)]
+    if tested is not None:
+        lines.append(f"  {'test':<10} {output.headline(tested)}")
+    lines += output.skipped_lines(source.skipped)
+    lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
+    typer.echo("\n".join(lines))

@@ -1,0 +1,63 @@
+"""Files as sources: new ones, and those read for a model that exists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from novikoff.cli.options import Columns, Reading, default, flag_of
+from novikoff.parameters import FILE_PARAMETERS
+
+if TYPE_CHECKING:
+    from novikoff.labels import Renaming
+    from novikoff.linear import LinearModel
+    from novikoff.source import Source
+
+
+def open_data(data: list[str], **options: Any) -> Source:
+    """`open_source`, with an option that the format does not have as an error of usage."""
+    from novikoff.sources import UnknownOption, open_source
+
+    try:
+        return open_source(data, **options)
+    except UnknownOption as error:
+        has = ", ".join(flag_of(name) for name in error.known if name in FILE_PARAMETERS)
+        raise typer.BadParameter(
+            f"is not for files of the format '{error.format}', which have {has}.",
+            param_hint=flag_of(error.name),
+        ) from None
+
+
+def source_for(model: LinearModel, data: list[str], reading: Reading, *, labelled: bool = True) -> Source:
+    """The files as a source of rows for the model.
+
+    What is not given is remembered from how the model was made, where the format is the same.
+    """
+    from novikoff.sources import format_of
+
+    given = reading.given()
+    format = given.pop("format", None) or (None if "-" in data else format_of(data))
+    made = model.parameters.get("format")
+    if format is None or format == made:
+        format = made
+        given = remembered(model.parameters) | given
+    return open_data(data, format=format, features=model.features, labelled=labelled, **given)
+
+
+def remembered(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The options of reading with which a model was made, as far as they are not the usual ones."""
+    names = {*Reading.__dataclass_fields__, *Columns.__dataclass_fields__} - SAID_ELSEWHERE
+    kept = {name: parameters[name] for name in sorted(names) if name in parameters}
+    return {name: value for name, value in kept.items() if value != default(name) and value != []}
+
+
+SAID_ELSEWHERE = {"format", "skip_bad_lines", "n_features", "seed", "hash_bits", "zero_based"}
+
+
+def renaming(model: LinearModel) -> Renaming:
+    """What is done to labels before they are compared with the model's classes."""
+    from novikoff.labels import Renaming
+
+    relabel, positive = model.parameters.get("relabel"), model.parameters.get("positive")
+    return Renaming(dict(relabel) if isinstance(relabel, dict) else {}, positive)

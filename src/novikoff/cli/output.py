@@ -1,0 +1,101 @@
+"""What commands say: outcomes on standard output, notes on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from novikoff.evaluation import Evaluation
+    from novikoff.source import Skipped
+
+FULL_MATRIX = 12  # classes, up to which the whole confusion matrix is shown
+SHOWN = 3  # skipped lines
+
+
+def note(text: str) -> None:
+    """Something worth knowing that is not the outcome."""
+    typer.echo(f"novikoff: {text}", err=True)
+
+
+def write_json(value: dict[str, Any]) -> None:
+    """One object on one line; what JSON cannot say (NaN, infinity) is null."""
+    typer.echo(json.dumps(_sayable(value), ensure_ascii=False, allow_nan=False))
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _sayable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sayable(item) for item in value]
+    if hasattr(value, "item"):  # a NumPy scalar
+        return _sayable(value.item())
+    return value
+
+
+def size_of(path: str | os.PathLike[str]) -> str:
+    """The size of a file, as people say it."""
+    size = float(os.path.getsize(path))  # noqa: PTH202
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}" if unit != "bytes" else f"{size:.0f} bytes"
+        size /= 1000
+    return f"{size:.3g} GB"
+
+
+def skipped_lines(skipped: Skipped) -> list[str]:
+    """What was passed over: the count and the first few."""
+    if not skipped.count:
+        return []
+    lines = [f"  {'skipped':<10} {skipped.count:,} malformed line(s):"]
+    lines += [f"             {message}" for message in skipped.first[:SHOWN]]
+    if skipped.count > SHOWN:
+        lines.append(f"             and {skipped.count - SHOWN:,} more")
+    return lines
+
+
+def headline(evaluation: Evaluation) -> str:
+    """Accuracy in one line."""
+    return (
+        f"{100 * evaluation.accuracy:.2f} % right: {evaluation.errors:,} errors on {evaluation.n_rows:,} rows"
+    )
+
+
+def evaluation_lines(evaluation: Evaluation) -> list[str]:
+    """All there is to say about an evaluation."""
+    lines = [headline(evaluation)]
+    if evaluation.unknown:
+        most = ", ".join(f"{label!r} ({n:,})" for label, n in evaluation.unknown.most_common(5))
+        lines.append(f"labels that the model does not know, counted as errors: {most}")
+    names = evaluation.classes
+    wide = min(max(map(len, [*names, "class"])), 24)
+    lines += ["", f"{'class':<{wide}} {'rows':>10} {'precision':>10} {'recall':>8} {'F1':>8}"]
+    for name, figures in zip(names, evaluation.by_class(), strict=True):
+        shares = (figures[key] for key in ("precision", "recall", "f1"))
+        precision, recall, f1 = ("-" if share is None else f"{share:.4f}" for share in shares)
+        lines.append(f"{_cut(name, wide):<{wide}} {figures['rows']:>10,} {precision:>10} {recall:>8} {f1:>8}")
+    if len(names) <= FULL_MATRIX:
+        across = [
+            max(len(_cut(name, 10)), len(f"{column.max():,}"))
+            for name, column in zip(names, evaluation.confusion.T, strict=True)
+        ]
+        lines += ["", "rows of a class, and what they were taken for:"]
+        cells = "  ".join(f"{_cut(name, 10):>{w}}" for name, w in zip(names, across, strict=True))
+        lines.append(f"{'':<{wide}}  {cells}")
+        for name, counts in zip(names, evaluation.confusion.tolist(), strict=True):
+            cells = "  ".join(f"{n:>{w},}" for n, w in zip(counts, across, strict=True))
+            lines.append(f"{_cut(name, wide):<{wide}}  {cells}")
+    elif confused := evaluation.confused(10):
+        lines += ["", "most frequent mistakes:"]
+        lines += [f"{n:>8,}  {true} taken for {taken}" for true, taken, n in confused]
+    return lines
+
+
+def _cut(name: str, width: int) -> str:
+    return name if len(name) <= width else name[: width - 1] + "…"

@@ -1,0 +1,122 @@
+"""`novikoff predict`: a label for every row."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from novikoff.cli import output
+from novikoff.cli.options import Reading
+
+if TYPE_CHECKING:
+    from novikoff.linear import LinearModel
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            help="Files, with or without labels, or - for standard input.",
+            show_default=False,
+        ),
+    ],
+    *,
+    output_file: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write; standard output without it."),
+    ] = None,
+    scores: Annotated[
+        bool,
+        typer.Option(
+            "--scores",
+            help="Write the scores too, with tabs between: one for the second class where there are two, "
+            "otherwise one for each class, in the order that 'inspect' shows.",
+        ),
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Write a JSON object a line; scores come by class.")
+    ] = False,
+    reading: Reading,
+) -> None:
+    """Predict the label of every row: line i of the output is for row i.
+
+    For example: novikoff predict spam.novikoff new.svm --output labels.txt
+
+    Predictions are written as the files are read. With --output the file appears when it is complete.
+    """
+    from novikoff.cli.opening import source_for
+    from novikoff.linear import load_model
+
+    linear = load_model(model)
+    source = source_for(linear, data, reading, labelled=False)
+    with _opened(output_file) as file:
+        for lines in _predictions(linear, source, reading.n_jobs, scores=scores, as_json=json):
+            file.write(lines)
+    for line in output.skipped_lines(source.skipped):
+        typer.echo(line, err=True)
+
+
+def _predictions(
+    linear: LinearModel, source: Any, n_jobs: int, *, scores: bool, as_json: bool
+) -> Iterator[str]:
+    """The lines of each block."""
+    from novikoff.labels import Classes, as_text
+
+    names = [as_text(c) for c in linear.classes.tolist()]
+    classes = Classes(linear.classes)
+    for block in source.blocks(reuse=True):
+        places = classes.find(linear.predict(block.X, n_jobs)).tolist()
+        rows: list[Any] = [None] * len(places)
+        if scores:
+            found = linear.scores(block.X, n_jobs)
+            rows = (found[:, None] if found.ndim == 1 else found).tolist()
+        if as_json:
+            lines = [_json(linear.classes[k].item(), row, names) for k, row in zip(places, rows, strict=True)]
+        elif scores:
+            lines = ["\t".join([names[k], *map(repr, row)]) for k, row in zip(places, rows, strict=True)]
+        else:
+            lines = [names[k] for k in places]
+        yield "\n".join(lines) + "\n"
+
+
+def _json(label: Any, scores: list[float] | None, names: list[str]) -> str:
+    said: dict[str, Any] = {"label": label}
+    if scores is not None:
+        said["scores"] = dict(zip(names[1:] if len(scores) == 1 else names, scores, strict=True))
+    return json.dumps(said, ensure_ascii=False)
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that takes its name when all is written."""
+    if path is None:
+        yield sys.stdout
+        return
+    target = Path(os.path.realpath(path))
+    if path.exists() and not target.is_file():  # a pipe, /dev/null
+        with path.open("w", encoding="utf-8") as file:
+            yield file
+        return
+    passing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with passing.open("x", encoding="utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        passing.replace(target)
+    except OSError as error:
+        if error.filename in (None, str(passing)):
+            raise OSError(error.errno, f"{error.strerror}; nothing was written", str(path)) from None
+        raise
+    finally:
+        passing.unlink(missing_ok=True)

@@ -1,0 +1,84 @@
+"""From a command's function to one that typer can run: groups of options, errors and exit codes."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, get_type_hints
+
+import typer
+
+INTERRUPTED = 130
+_show_traceback = False
+
+
+def show_traceback(wanted: bool) -> None:
+    """Whether an error is shown with the way to it."""
+    global _show_traceback
+    _show_traceback = wanted
+
+
+def runnable(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with each parameter that is a dataclass replaced by the options it groups.
+
+    An error that the user can mend becomes one line and exit code 1.
+    """
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[type, list[str]]] = {}
+    hints = get_type_hints(command, include_extras=True)
+    for parameter in inspect.signature(command).parameters.values():
+        kind = hints[parameter.name]
+        if is_dataclass(kind) and isinstance(kind, type):
+            types = get_type_hints(kind, include_extras=True)
+            groups[parameter.name] = kind, [field.name for field in fields(kind)]
+            for field in fields(kind):
+                assert field.default is not MISSING
+                parameters.append(
+                    inspect.Parameter(
+                        field.name,
+                        inspect.Parameter.KEYWORD_ONLY,
+                        default=field.default,
+                        annotation=types[field.name],
+                    )
+                )
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=kind))
+
+    def run(**given: Any) -> None:
+        for name, (kind, members) in groups.items():
+            given[name] = kind(**{member: given.pop(member) for member in members})
+        _run(command, given)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {}
+    return run
+
+
+def _run(command: Callable[..., None], given: dict[str, Any]) -> None:
+    try:
+        command(**given)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        typer.echo("novikoff: interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except (ValueError, OSError, OverflowError, ImportError, MemoryError) as error:
+        if _show_traceback:
+            traceback.print_exc()
+        typer.echo(f"novikoff: error: {_one_line(error)}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error})" if str(error) else "not enough memory"
+    return " ".join(str(error).split()) or type(error).__name__
