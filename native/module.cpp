@@ -131,6 +131,7 @@ void bind_online(nb::module_&);  // online.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
 void bind_named(nb::module_&);   // named.cpp
+void bind_cells(nb::module_&);   // cells.cpp
 void bind_format(nb::module_&);  // format.cpp
 
 NB_MODULE(NOVIKOFF_MODULE, m) {
@@ -338,6 +339,6 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     bind_libsvm(m);
 
     bind_named(m);
-
+    bind_cells(m);
     bind_format(m);
 }

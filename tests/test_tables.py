@@ -21,7 +21,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from novikoff.columns import TableFeatures
+from novikoff.columns import Column, TableFeatures
+from novikoff.delimited import Buffers
+from novikoff.encoding import _sparse, placed
+from novikoff.features import NamedFeatures
 from novikoff.tables import TableSource
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -144,6 +147,57 @@ def test_numbers_alone_are_dense(form: str) -> None:
     (block,) = list(source.blocks()) if form in ("csv", "tsv") else [next(source.blocks())]
     assert isinstance(block.X, np.ndarray)
     assert read(source) == (*twin(NUMBERS, "y"), [1.0, -1.0, 1.0, 2.0])
+
+
+COLUMNS, KINDS = [Column(name, "", "") for name in "awy"], ("number", "weight", "label")
+PLAIN_CELLS = st.one_of(
+    st.integers(-(10**20), 10**20).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.sampled_from(["0", "1", " 7 ", "+3", "-0", "1.", ".5", "1e5", "1E-3", "2e999", "0x1", "1_0", "1 2"]),
+    st.sampled_from(["", " ", "NA", "?", "nan", "inf", '"4"', '4"', "e5", ".", "-", "é", "1\r"]),
+)
+PLAIN_LINES = st.lists(
+    st.lists(PLAIN_CELLS, min_size=3, max_size=3) | st.lists(PLAIN_CELLS, max_size=4), max_size=4
+)
+
+
+@given(PLAIN_LINES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
+def test_the_short_way_of_numbers_agrees_with_pyarrow(
+    lines: list[list[str]], line_end: str, ended: bool, skip_bad: bool
+) -> None:
+    """Whatever the cells: the same rows, labels and weights, or the same error either way."""
+    text = line_end.join(["a,w,y", "1,1,2", *(",".join(cells) for cells in lines)]) + line_end * ended
+
+    def outcome(short: bool) -> Any:
+        source = csv_of(text, weight="w", header=True, skip_bad_lines=skip_bad, n_jobs=1)
+        # the types are told from all lines, so they are fixed here to what the first one says
+        columns = [
+            column._replace(kind=kind, type="double") for column, kind in zip(COLUMNS, KINDS, strict=True)
+        ]
+        source.features = TableFeatures(columns, has_names=True, ngrams=1, vocabulary=NamedFeatures())
+        reader = source._reader(0, ["a", "w", "y"], Buffers())
+        if not short:
+            reader._targets = None
+        parsed = reader(text.encode()[text.index("1,1,2") :])
+        if parsed.problem is not None:
+            return parsed.problem
+        assert parsed.local is not None
+        X = placed(parsed.local, source.features)
+        if isinstance(X, np.ndarray):
+            X = placed(_sparse(X), source.features)
+        labels = None if parsed.labels is None else parsed.labels.tolist()
+        weights = None if parsed.weights is None else parsed.weights.tolist()
+        return X.data.tolist(), X.indptr.tolist(), labels, weights, parsed.skipped
+
+    assert outcome(True) == outcome(False)
+
+
+def test_blocks_may_share_memory() -> None:
+    text = "a,b,y\n" + "".join(f"{k},{-k},{k % 2}\n" for k in range(100))
+    source = csv_of(text, block_size=64, n_jobs=2)
+    kept = np.concatenate([np.array(block.X) for block in source.blocks(reuse=True)])
+    assert np.array_equal(kept, np.concatenate([block.X for block in source.blocks()]))
+    assert kept[:, 0].tolist() == list(range(100)) and kept[:, 1].tolist() == [-k for k in range(100)]
 
 
 def test_a_null_among_numbers_makes_the_later_blocks_sparse() -> None:
@@ -371,6 +425,11 @@ def test_headers_and_delimiters(text: str, format: str, names: list[str] | None)
     read(source)
 
 
+def test_a_first_line_with_a_long_text() -> None:
+    text = "spam\t" + "win " * 100_000 + "\nham\thello\n"
+    assert read(csv_of(text, format="tsv", label=1, text=2))[1] == [{"2=win": 100_000}, {"2=hello": 1}]
+
+
 def test_blank_and_skipped_lines_keep_their_numbers() -> None:
     source = csv_of("% made by hand\n\na,y\n1,0\n\n2,1\n\r\n3,0\n", skip_lines=1, block_size=3)
     where = [block.where(i) for block in source.blocks() for i in range(block.n_rows)]
@@ -573,6 +632,23 @@ def test_a_models_recipe_applied_to_other_tables() -> None:
     table = pa.table({"b": ["v"], "a": ["7"]})
     with pytest.raises(ValueError, match="the column 'a' is of type string, but was taken for a number"):
         read(TableSource(written(table, "parquet"), features=features, label_optional=True))
+
+
+def test_a_damaged_recipe_is_refused() -> None:
+    facts, arrays = csv_of("a,b,y\n1,u,0\n").features.state()
+    for column in (["a", "number"], ["a", "magic", "double"], ["c", "number", "double"], ["a", 1, "double"]):
+        facts["table"]["columns"][0] = column
+        with pytest.raises(ValueError, match="column of the table"):
+            TableFeatures.from_state(facts, arrays)
+
+
+def test_nothing_but_bad_lines() -> None:
+    with pytest.raises(ValueError, match=r"expected at least one row, .* skipped .*line 2: expected 2 cells"):
+        read(csv_of("a,y\n1\n1,2,3\n", skip_bad_lines=True))
+    with pytest.raises(ValueError, match="expected at least one row"):
+        read(TableSource(written(MIXED.slice(0, 0), "parquet")))
+    with pytest.raises(ValueError, match="line 3: a quote does not end within max_line=50 bytes"):
+        read(csv_of('a,y\n1,2\n1,"' + "x\n" * 50, newlines_in_values=True, max_line=50, block_size=8))
 
 
 def test_labels_may_be_missing_when_predicting() -> None:

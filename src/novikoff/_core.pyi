@@ -206,6 +206,15 @@ class JsonRows(_NamedLines):
         max_line: int = ...,
     ) -> None: ...
 
+def number_cells(
+    text: npt.NDArray[np.uint8],
+    delimiter: str,
+    quote: str,
+    targets: npt.NDArray[np.int32],
+    out: Floats,
+    labels: Floats,
+    weights: Floats,
+) -> bool: ...
 def recolumn(
     data: Floats, indices: npt.NDArray[np.int32], indptr: Order, columns: Order
 ) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any]]: ...

@@ -98,16 +98,24 @@ class TableFeatures(Features):
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> TableFeatures:
         recipe = facts["table"]
-        columns = [Column(*map(str, column)) for column in recipe["columns"]]
-        unknown = sorted({column.kind for column in columns} - set(KINDS))
-        if unknown:
-            raise ValueError(f"the table's columns are of a kind that is not known: {', '.join(unknown)}.")
-        return cls(
-            columns,
+        for column in recipe["columns"]:
+            if (
+                len(column) != 3
+                or not all(isinstance(text, str) for text in column)
+                or column[1] not in KINDS
+            ):
+                raise ValueError(
+                    f"a column of the table is said to be {column!r}: expected a name, kind and type."
+                )
+        features = cls(
+            [Column(*column) for column in recipe["columns"]],
             has_names=bool(recipe["has_names"]),
             ngrams=int(recipe["ngrams"]),
             vocabulary=NamedFeatures.from_state(facts["vocabulary"], arrays),
         )
+        if min(features.numeric.values(), default=0) < 0:
+            raise ValueError("a column of the table has no place among the names.")
+        return features
 
     def match(self, names: list[str], has_names: bool, *, label_optional: bool) -> dict[int, int]:
         """Where a table's columns are in another one: its number there, by the number here.

@@ -1,13 +1,12 @@
-"""CSV and TSV: what a file's first lines tell, and blocks of its lines as Arrow columns.
+"""CSV and TSV: blocks of lines as Arrow columns, or straight as rows where all cells are numbers.
 
 pyarrow splits and converts the cells; lines are cut into blocks here, so that every row keeps its line,
-blocks are read on several threads, and one row that is wrong can be named or passed over without losing
-the rest.
+blocks are read on several threads, and one row that is wrong can be named or passed over without losing the
+rest.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,220 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from novikoff import _core
 from novikoff.block import Floats, Labels
 from novikoff.bytestream import Lines
-from novikoff.columns import USUAL_LABELS, TableFeatures
-from novikoff.encoding import NUMBER, LocalRows, MixedLabels, Unsound, encoded, kind_of
+from novikoff.columns import TableFeatures
+from novikoff.dialect import NULLS, Dialect, numbered
+from novikoff.encoding import LocalRows, MixedLabels, Unsound, dense_rows, encoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BOM = b"\xef\xbb\xbf"
-HEAD = 1 << 20  # bytes that tell the columns' types
-NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns that are no strings
-NULLS += [" " + null for null in NULLS]
+IGNORED, LABEL, WEIGHT = -1, -2, -3  # as native/cells.h knows them
 
 _CELL = re.compile(
     r"In CSV column #(\d+): .*conversion error to ([^:]*): (?:invalid value '(.*)')?", re.DOTALL
 )
 _RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How cells are separated."""
-
-    delimiter: str
-    quote: str | None
-    newlines_in_values: bool
-
-    def cells(self, line: str) -> list[str]:
-        """The cells of one line, without blanks around them."""
-        quoting: dict[str, Any] = (
-            {"quoting": csv.QUOTE_NONE} if self.quote is None else {"quotechar": self.quote}
-        )
-        rows = csv.reader([line], delimiter=self.delimiter, strict=False, **quoting)
-        return [cell.strip() for cell in next(rows, [])]
-
-    def parse_options(self) -> Any:
-        import pyarrow.csv
-
-        quote: Any = self.quote or False
-        return pyarrow.csv.ParseOptions(
-            delimiter=self.delimiter,
-            quote_char=quote,
-            double_quote=bool(quote),
-            newlines_in_values=self.newlines_in_values,
-        )
-
-    def starts(self, text: bytes | memoryview) -> tuple[Any, Any]:
-        """Where each row that is not blank begins, the text's end after them; and their lines, from 0."""
-        raw = np.frombuffer(text, np.uint8)
-        ends = np.flatnonzero(raw == ord("\n"))
-        if not len(ends) or ends[-1] != len(raw) - 1:
-            ends = np.append(ends, len(raw))
-        begins = np.concatenate(([0], ends[:-1] + 1))
-        lengths = ends - begins
-        blank = (lengths == 0) | ((lengths == 1) & (raw[np.minimum(begins, len(raw) - 1)] == ord("\r")))
-        inside = np.zeros(len(begins), dtype=bool)
-        if self.newlines_in_values and self.quote:
-            quotes = np.concatenate(([0], np.cumsum(raw == ord(self.quote))))
-            inside = quotes[begins] % 2 == 1
-        rows = np.flatnonzero(~blank & ~inside)
-        return np.append(begins[rows], len(raw)), rows
-
-
-def sniff_delimiter(line: str, quote: str | None) -> str:
-    """The one of comma, semicolon and tab that gives the most cells."""
-    return max(",;\t", key=lambda mark: len(Dialect(mark, quote, False).cells(line)))
-
-
-def is_header(first: list[str], second: list[str] | None, otherwise: bool) -> bool:
-    """Whether the first line names the columns.
-
-    It does when it has a usual name of labels, and otherwise it has no number, while the second line has one.
-    """
-    if not {cell.lower() for cell in first}.isdisjoint(USUAL_LABELS):
-        return True
-    if any(NUMBER.fullmatch(cell) for cell in first):
-        return False
-    return otherwise or (second is not None and any(NUMBER.fullmatch(cell) for cell in second))
-
-
-def header_names(cells: list[str]) -> list[str]:
-    """Names of columns; one that is empty goes by its number."""
-    return [cell or str(k + 1) for k, cell in enumerate(cells)]
-
-
-def line_after(text: bytes | memoryview, at: int) -> int:
-    """Where the next line begins."""
-    end = bytes(text[at:]).find(b"\n")
-    return len(text) if end < 0 else at + end + 1
-
-
-@dataclass
-class Look:
-    """What the first lines of a file tell."""
-
-    dialect: Dialect
-    has_header: bool
-    names: list[str]
-    kinds: list[tuple[str, str]]  # what each column holds, and its type
-
-
-def look(
-    head: bytes,
-    *,
-    whole: bool,
-    tsv: bool,
-    skip_lines: int,
-    header: bool | None,
-    delimiter: str | None,
-    quote: str | None,
-    newlines_in_values: bool,
-    known: TableFeatures | None,
-) -> Look:
-    """Find out how a file is written from its first bytes; `whole` says that there are no more.
-
-    Raises
-    ------
-    ValueError
-        Without the name of the file.
-    """
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError("the text is UTF-16; expected UTF-8")
-    at = len(BOM) if head.startswith(BOM) else 0
-    if not head[at:].strip():
-        raise ValueError(
-            "the file is empty; expected a table" if whole else "the file begins with blanks only"
-        )
-    for _ in range(skip_lines):
-        at = line_after(head, at)
-    lines: list[str] = []
-    ends = []
-    while len(lines) < 2 and at < len(head):
-        end = line_after(head, at)
-        raw = head[at:end].rstrip(b"\r\n")
-        if raw:
-            try:
-                lines.append(raw.decode())
-            except UnicodeDecodeError as error:
-                if whole or end < len(head) or error.start < len(raw) - 4:
-                    raise ValueError(f"line {1 + head.count(10, 0, at)} is not UTF-8 text") from None
-                lines.append(raw[: error.start].decode())
-            ends.append(end)
-        at = end
-    if not lines:
-        raise ValueError(f"there is no line after skip_lines={skip_lines}")
-    mark = delimiter or ("\t" if tsv else sniff_delimiter(lines[0], quote))
-    dialect = Dialect(mark, quote, newlines_in_values)
-    first, *more = [dialect.cells(line) for line in lines]
-    if header is None and known is not None and known.has_names:
-        header = not {column.name for column in known.columns}.isdisjoint(header_names(first))
-    elif header is None:
-        header = is_header(first, more[0] if more else None, not tsv and known is None)
-    if header and not more:
-        raise ValueError("there is a header, but no row after it")
-    names = header_names(first) if header else [str(k + 1) for k in range(len(first))]
-    if known is not None:
-        return Look(dialect, header, names, [])
-    body = head[ends[0] if header else ends[0] - len(_line(head, ends[0])) :]
-    if not whole:
-        body = body[: body.rfind(b"\n") + 1] or body
-    return Look(dialect, header, names, _kinds(body, dialect, len(names)))
-
-
-def _line(head: bytes, end: int) -> bytes:
-    return head[head.rfind(b"\n", 0, end - 1) + 1 : end]
-
-
-def _kinds(body: bytes, dialect: Dialect, n: int) -> list[tuple[str, str]]:
-    """What pyarrow takes the columns for."""
-    import pyarrow as pa
-    import pyarrow.csv
-
-    options = dialect.parse_options()
-    options.invalid_row_handler = lambda row: "skip"  # found again, with its line, when it is read
-    try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(body),
-            pyarrow.csv.ReadOptions(use_threads=False, block_size=len(body) + 1, column_names=_numbered(n)),
-            options,
-            pyarrow.csv.ConvertOptions(null_values=NULLS, strings_can_be_null=True),
-        )
-    except pa.ArrowInvalid as error:
-        raise ValueError(str(error)) from None
-    return [(kind_of(type_) or "category", csv_type_name(type_)) for type_ in table.schema.types]
-
-
-def _numbered(n: int) -> list[str]:
-    return [str(k) for k in range(n)]
-
-
-def csv_type_name(type_: pa.DataType) -> str:
-    """The type that a column is read as when its first cells look like `type_`."""
-    kind = kind_of(type_)
-    if kind == "number":
-        return "bool" if str(type_) == "bool" else "double"
-    if kind == "timestamp":  # finer than the first cells may need, but with room for the year 9999
-        unit = "ns" if type_.unit == "ns" else "us"
-        return f"timestamp[{unit}, tz=UTC]" if type_.tz else f"timestamp[{unit}]"
-    return {"date": "date32[day]", "time": "time64[us]"}.get(kind, "string")
-
-
-def _csv_type(kind: str, type_: str) -> pa.DataType:
-    """What to read a column of the recipe as."""
-    import pyarrow as pa
-
-    if kind in ("category", "label"):
-        return pa.dictionary(pa.int32(), pa.string())
-    if kind == "text":
-        return pa.string()
-    if kind == "timestamp":
-        return pa.timestamp("ns" if "[ns" in type_ else "us", "UTC" if "tz=" in type_ else None)
-    if kind in ("number", "weight") and type_ == "bool":
-        return pa.bool_()
-    return {"date": pa.date32(), "time": pa.time64("us")}.get(kind, pa.float64())
 
 
 @dataclass
@@ -246,6 +47,28 @@ class ParsedLines:
     problem: tuple[int | None, str] | None = None  # line from 0, what is wrong
 
 
+class Buffers:
+    """Memory for dense rows, which goes round: new pages cost as much as reading the numbers into them."""
+
+    def __init__(self) -> None:
+        self._idle: list[Floats] = []
+
+    def take(self, n_rows: int, n_columns: int) -> Floats:
+        size = n_rows * n_columns
+        try:
+            flat = self._idle.pop()
+        except IndexError:
+            flat = np.empty(0)
+        if len(flat) < size:
+            flat = np.empty(size + size // 8)  # the next block may have some more rows
+        return flat[:size].reshape(n_rows, n_columns)
+
+    def give_back(self, rows: Floats) -> None:
+        """Have the memory of `take`, which nobody may look at any more, for the next."""
+        if rows.base is not None:
+            self._idle.append(rows.base)
+
+
 class LineReader:
     """Reads blocks of lines of one file by a recipe. Any number of threads may call it.
 
@@ -256,6 +79,8 @@ class LineReader:
         Where the columns of the recipe are in the file (`TableFeatures.match`).
     n_columns : int
         Columns of the file.
+    buffers : Buffers
+        Where memory for dense rows comes from.
     """
 
     def __init__(
@@ -267,12 +92,13 @@ class LineReader:
         *,
         label_optional: bool,
         skip_bad: bool,
+        buffers: Buffers,
     ) -> None:
         import pyarrow.csv
 
         self._features, self._places, self._dialect = features, places, dialect
-        self._label_optional, self._skip_bad = label_optional, skip_bad
-        self._names = _numbered(n_columns)
+        self._label_optional, self._skip_bad, self._buffers = label_optional, skip_bad, buffers
+        self._names = numbered(n_columns)
         self._by_place = {place: features.columns[k] for k, place in places.items()}
         columns = {str(place): column for place, column in self._by_place.items()}
         self._convert = pyarrow.csv.ConvertOptions(
@@ -282,10 +108,21 @@ class LineReader:
             strings_can_be_null=False,
         )
 
+        # where cells go when all are plain numbers, which need no Arrow
+        self._targets = None
+        types = {column.type for column in columns.values()}
+        if features.is_plain and "bool" not in types and dialect.delimiter != " ":
+            kinds = {"label": LABEL, "weight": WEIGHT}
+            targets = [features.numeric.get(k, kinds.get(features.columns[k].kind, IGNORED)) for k in places]
+            self._targets = np.full(n_columns, IGNORED, dtype=np.int32)
+            self._targets[list(places.values())] = targets
+
     def __call__(self, text: bytes | memoryview) -> ParsedLines:
         out = ParsedLines()
         raw = np.frombuffer(text, np.uint8)
         out.n_lines = int(np.count_nonzero(raw == ord("\n"))) + (len(raw) > 0 and raw[-1] != ord("\n"))
+        if self._targets is not None and self._read_numbers(raw, out):
+            return out
         try:
             self._read(text, out)
             if out.n_rows == out.n_lines and not self._open_quote(bytes(text[_last_line(raw) :])):
@@ -295,6 +132,23 @@ class LineReader:
                 raise
         del raw
         return self._carefully(bytes(text), out)
+
+    def _read_numbers(self, raw: Any, out: ParsedLines) -> bool:
+        """Read a block in which all cells that are wanted are plain numbers; False when there are others."""
+        assert self._targets is not None
+        dense = self._buffers.take(out.n_lines, len(self._features.numeric))
+        labels = np.empty(out.n_lines if LABEL in self._targets else 0)
+        weights = np.empty(out.n_lines if WEIGHT in self._targets else 0)
+        dialect = self._dialect
+        if not _core.number_cells(
+            raw, dialect.delimiter, dialect.quote or "", self._targets, dense, labels, weights
+        ):
+            self._buffers.give_back(dense)
+            return False
+        out.n_rows, out.local = out.n_lines, dense_rows(dense)
+        out.labels = labels if LABEL in self._targets else None
+        out.weights = weights if WEIGHT in self._targets else None
+        return True
 
     def _carefully(self, text: bytes, out: ParsedLines) -> ParsedLines:
         """Read a block that has blank lines, quoted line breaks, or rows that are wrong."""
@@ -431,7 +285,9 @@ def _joined(text: bytes, starts: Any, rows: Any) -> bytes:
     return b"".join(text[starts[row] : starts[row + 1]] for row in rows)
 
 
-def whole_rows(blocks: Iterator[Lines], dialect: Dialect) -> Iterator[tuple[Lines, bytes | memoryview]]:
+def whole_rows(
+    blocks: Iterator[Lines], dialect: Dialect, max_line: int
+) -> Iterator[tuple[Lines, bytes | memoryview]]:
     """Blocks of lines that end where a row ends, also when a quoted cell has line breaks."""
     if not (dialect.newlines_in_values and dialect.quote):
         for lines in blocks:
@@ -449,7 +305,26 @@ def whole_rows(blocks: Iterator[Lines], dialect: Dialect) -> Iterator[tuple[Line
         ends = ends[quotes[ends] % 2 == 0]
         cut = int(ends[-1]) + 1 if len(ends) else 0
         rest = text[cut:]
+        if len(rest) > max_line:
+            lines.problem = f"a quote does not end within max_line={max_line} bytes"
+            yield lines, text[:cut]
+            return
         if cut:
             yield lines, text[:cut]
     if rest and last is not None:
         yield last, rest
+
+
+def _csv_type(kind: str, type_: str) -> pa.DataType:
+    """What to read a column of the recipe as."""
+    import pyarrow as pa
+
+    if kind in ("category", "label"):
+        return pa.dictionary(pa.int32(), pa.string())
+    if kind == "text":
+        return pa.string()
+    if kind == "timestamp":
+        return pa.timestamp("ns" if "[ns" in type_ else "us", "UTC" if "tz=" in type_ else None)
+    if kind in ("number", "weight") and type_ == "bool":
+        return pa.bool_()
+    return {"date": pa.date32(), "time": pa.time64("us")}.get(kind, pa.float64())

@@ -190,8 +190,7 @@ def local_rows(arrays: Sequence[tuple[Column, pa.Array]], n_rows: int, features:
         dense = np.empty((n_rows, len(numbers)))
         for j, (values, _) in enumerate(numbers.values()):
             dense[:, j] = values
-        nothing = np.empty(0, dtype=np.int64)
-        return LocalRows(dense, np.empty(0), nothing.astype(np.int32), nothing, [], nothing)
+        return dense_rows(dense)
     slots = _Slots(n_rows, len(features.numeric))
     number = 0
     for k, (column, array) in enumerate(arrays):
@@ -222,6 +221,12 @@ def placed(local: LocalRows, features: TableFeatures) -> Matrix:
     columns[len(features.numeric) + local.order] = features.place([names[k] for k in local.order])
     data, indices, indptr = _core.recolumn(local.data, local.ids, local.indptr, columns)
     return Csr(data, indices, indptr, (len(indptr) - 1, features.n_columns), is_sorted=False)
+
+
+def dense_rows(dense: Floats) -> LocalRows:
+    """Rows of nothing but numbers."""
+    nothing = np.empty(0, dtype=np.int64)
+    return LocalRows(dense, np.empty(0), nothing.astype(np.int32), nothing, [], nothing)
 
 
 def _sparse(dense: Floats) -> LocalRows:
@@ -290,20 +295,36 @@ def _dictionary(array: pa.Array) -> pa.DictionaryArray:
 
 
 def _add_category(slots: _Slots, name: str, array: pa.Array) -> None:
-    import pyarrow as pa
-
     array = _dictionary(array)
     values = array.dictionary
-    codes = array.indices.fill_null(len(values)) if array.indices.null_count else array.indices
-    codes = codes.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
 
     def names(used: Integers) -> list[str]:
-        # the code behind the last value is that of null
-        texts = values.take(pa.array(used[used < len(values)])).cast(pa.string()).to_pylist()
-        texts += [None] * (len(used) - len(texts))
-        return [f"{name}={(text or '').strip() or 'null'}" for text in texts]
+        if len(values) > 2 * slots.n_rows:  # a whole file's dictionary
+            known = used[used < len(values)]
+            texts = dict(zip(known.tolist(), _texts(values.take(known)), strict=False))
+        else:
+            texts = dict(enumerate(_texts(values)))
+        return [f"{name}={texts.get(k) or 'null'}" for k in used.tolist()]
 
-    slots.add_codes(codes, len(values) + 1, names)
+    slots.add_codes(_codes(array).astype(np.int64), len(values) + 1, names)
+
+
+def _codes(array: pa.DictionaryArray) -> npt.NDArray[Any]:
+    """Which of its values each row has; the number behind the last for null."""
+    codes = array.indices
+    if codes.null_count:  # whatever asks for pyarrow.compute takes long to load, and most tables do without
+        codes = codes.cast("int64").fill_null(len(array.dictionary))
+    return np.asarray(codes.to_numpy(zero_copy_only=False))
+
+
+def _texts(values: pa.Array) -> list[str]:
+    """Values as text without blanks around them; empty for null, and behind the last."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if not types.is_string(values.type):
+        values = values.cast(pa.string())
+    return [(text or "").strip() for text in values.to_pylist()] + [""]
 
 
 def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
@@ -368,16 +389,14 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
     Unsound
         For a row without a label unless they are optional, and for numbers and text in one block.
     """
-    import pyarrow as pa
+    import pyarrow.types as types
 
     if not kind_of(array.type):
         raise Unsound(None, f"the label's column {name!r} is of type {array.type}: expected numbers or text")
     array = _dictionary(array)
-    values = [(text or "").strip() for text in array.dictionary.cast(pa.string()).to_pylist()]
-    if pa.types.is_floating(array.type.value_type):
+    values, codes = _texts(array.dictionary), _codes(array)
+    if types.is_floating(array.type.value_type):
         values = ["" if value == "nan" else value for value in values]
-    codes = array.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-    values.append("")
     used = np.zeros(len(values), dtype=bool)
     used[codes] = True
     numbers = np.array([_number(text) for text in values])

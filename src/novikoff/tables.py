@@ -24,22 +24,14 @@ from novikoff.block import Block, Floats, Labels
 from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
 from novikoff.columnar import ColumnarFile
 from novikoff.columns import TableFeatures, recipe
-from novikoff.delimited import (
-    BOM,
-    HEAD,
-    LineReader,
-    Look,
-    ParsedLines,
-    header_names,
-    line_after,
-    look,
-    whole_rows,
-)
+from novikoff.delimited import Buffers, LineReader, ParsedLines, whole_rows
+from novikoff.dialect import BOM, HEAD, Look, header_names, line_after, look
 from novikoff.encoding import LocalRows, MixedLabels, Unsound, encoded, kind_of, placed
 from novikoff.features import Features, NamedFeatures
 from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
 from novikoff.source import Skipped, Source
+from novikoff.text import no_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -218,11 +210,14 @@ class TableSource(Source):
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
         self.skipped = Skipped()
-        return self._checked(self._columnar_blocks() if self._look is None else self._text_blocks())
+        buffers = Buffers()
+        read = self._columnar_blocks() if self._look is None else self._text_blocks(buffers)
+        return self._checked(read, buffers if reuse else None)
 
-    def _checked(self, read: Iterator[_Read]) -> Iterator[Block]:
+    def _checked(self, read: Iterator[_Read], buffers: Buffers | None) -> Iterator[Block]:
         """Blocks with the model's columns, all with labels of one kind."""
         is_text: bool | None = None
+        part = None
         for part in read:
             if part.labels is not None and len(part.labels):
                 this = part.labels.dtype.kind == "U"
@@ -232,10 +227,14 @@ class TableSource(Source):
                     raise ValueError(f"{part.where(0)}: {MixedLabels(0, part.labels[0], is_text)}.")
             X = placed(part.local, self.features)
             yield Block(X, part.labels, part.weights, part.consumed, part.where)
+            if buffers is not None and part.local.dense is not None:
+                buffers.give_back(part.local.dense)
+        if part is None:
+            raise no_rows(self.name, self.skipped)
 
     # CSV and TSV
 
-    def _text_blocks(self) -> Iterator[_Read]:
+    def _text_blocks(self, buffers: Buffers) -> Iterator[_Read]:
         running: deque[tuple[Lines, Future[ParsedLines]]] = deque()
         count = threads(self._n_jobs)
         place = _Place(self._stream.names, self.skipped)
@@ -246,7 +245,7 @@ class TableSource(Source):
 
         with ThreadPoolExecutor(count, "novikoff-table") as pool:
             try:
-                for lines, reader, text, before in self._bodies():
+                for lines, reader, text, before in self._bodies(buffers):
                     running.append((lines, pool.submit(self._parse, reader, lines, text, before)))
                     if len(running) > count + 1:
                         yield from collect()
@@ -256,11 +255,13 @@ class TableSource(Source):
                 for _, future in running:
                     future.cancel()
 
-    def _bodies(self) -> Iterator[tuple[Lines, LineReader | None, bytes | memoryview, int]]:
+    def _bodies(self, buffers: Buffers) -> Iterator[tuple[Lines, LineReader | None, bytes | memoryview, int]]:
         """Blocks of lines without what comes before a file's first row, and how many lines that was."""
         assert self._look is not None
         file, to_skip, names, reader = -1, 0, None, None
-        for lines, text in whole_rows(self._stream.blocks(self._block_size), self._look.dialect):
+        for lines, text in whole_rows(
+            self._stream.blocks(self._block_size), self._look.dialect, self._stream.max_line
+        ):
             at = before = 0
             if lines.file != file:
                 file, to_skip, reader = lines.file, self._skip_lines, None
@@ -275,10 +276,10 @@ class TableSource(Source):
                     names = header_names(self._look.dialect.cells(line.decode(errors="replace")))
                 at, before = end, before + 1
             if reader is None and names is not None:
-                reader = self._reader(file, names)
+                reader = self._reader(file, names, buffers)
             yield lines, reader, text[at:], before
 
-    def _reader(self, file: int, names: list[str]) -> LineReader:
+    def _reader(self, file: int, names: list[str], buffers: Buffers) -> LineReader:
         assert self._look is not None
         dialect, has_names = self._look.dialect, self._look.has_header
         try:
@@ -292,6 +293,7 @@ class TableSource(Source):
             dialect,
             label_optional=self._label_optional,
             skip_bad=self._skip_bad,
+            buffers=buffers,
         )
 
     def _parse(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.atomic import replacing
 from novikoff.block import Block, Csr, Floats
-from novikoff.delimited import sniff_delimiter
+from novikoff.dialect import sniff_delimiter
 from novikoff.source import Source
 from novikoff.writing import Columns, joined, label_texts, packed, shortest
 
