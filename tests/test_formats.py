@@ -65,12 +65,16 @@ def jsonl(rows):
 
 
 VALUES = (
-    st.sampled_from([1.0, -1.0, 0.1, 1e22, -5e-324, 1.7976931348623157e308, 2.0**53, 123456.0, 1e-5, 0.0, -0.0])
+    st.sampled_from(
+        [1.0, -1.0, 0.1, 1e22, -5e-324, 1.7976931348623157e308, 2.0**53, 123456.0, 1e-5, 0.0, -0.0]
+    )
     | st.floats(allow_nan=False, allow_infinity=False, width=64)
     | st.integers(-1000, 1000).map(float)
 )
 LABELS = st.sampled_from([["spam", "ham", "naïve"], [1.0, -1.0, 2.5], [0.0, 1.0, 1e300]])
-WORDS = st.text(st.characters(codec="utf-8", exclude_characters=":|", exclude_categories=("Z", "C")), min_size=1)
+WORDS = st.text(
+    st.characters(codec="utf-8", exclude_characters=":|", exclude_categories=("Z", "C")), min_size=1
+)
 NAMES = st.sampled_from(["a", "b=c", "ns^x", "ü", "label2", 'quo"te', "a,b", "x.y", "7"]) | WORDS
 
 
@@ -189,9 +193,7 @@ def test_numbering_features_of_libsvm_text(tmp_path):
     for name in ("a", "0", "07", "-1", "1.0", "9" * 19):
         with pytest.raises(ValueError, match=f"line 2: the feature '{name}' is no number from 1"):
             text(f"1 | 7:2 3\n2 | 3 {name}\n".encode())
-    write_source(
-        novikoff.open_source(io.BytesIO(b"1 0:2 5:1\n"), zero_based=True), tmp_path / "x.svm"
-    )
+    write_source(novikoff.open_source(io.BytesIO(b"1 0:2 5:1\n"), zero_based=True), tmp_path / "x.svm")
     assert (tmp_path / "x.svm").read_text() == "1 0:2 5:1\n"
 
 
@@ -225,7 +227,9 @@ def test_what_a_format_cannot_say_is_refused(tmp_path):
         assert sorted(tmp_path.iterdir()) == before, "nothing half-written"
 
     for name in ("a b", "a:b", "a|b", "a\tb", "\n"):
-        refused([("x", 1, {"fine": 1}), ("y", 1, {name: 1})], "x.vw", "the feature .* cannot be written as VW")
+        refused(
+            [("x", 1, {"fine": 1}), ("y", 1, {name: 1})], "x.vw", "the feature .* cannot be written as VW"
+        )
     for label in ("a b", "a:b", "a|b", "'a", "a,b"):
         refused([("x", 2, {"fine": 1}), (label, 1, {"a": 1})], "x.vw", "line 2: the label .* written as VW")
     for label in ("a b", "a:b", "a#b"):
@@ -245,7 +249,9 @@ def test_what_a_format_cannot_say_is_refused(tmp_path):
     refused([("x", 1, {"a": 1})], "x.svm", "number_by='x' is not possible", number_by="x")
     refused([("x", 1, {"a": 1})], "x.vw", "names are in the file itself", names=tmp_path / "n")
     wide = [("x", 1, {str(k): 1 for k in range(10_001)})]
-    refused(wide, "x.csv", "10,001 features, and a table with more than 10,000 columns.*write libsvm, vw or jsonl")
+    refused(
+        wide, "x.csv", "10,001 features, and a table with more than 10,000 columns.*write libsvm, vw or jsonl"
+    )
     source = novikoff.open_source(jsonl([("x", 1, {"label": 1})]), format="jsonl")
     write_source(source, tmp_path / "x.csv", columns=Columns(label="class"))
     assert (tmp_path / "x.csv").read_text() == "class,label\nx,1\n"
@@ -269,7 +275,9 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
     try:
-        with pytest.raises(OSError, match="nothing was saved, and what was there before is untouched") as info:
+        with pytest.raises(
+            OSError, match="nothing was saved, and what was there before is untouched"
+        ) as info:
             write_source(novikoff.open_source(io.BytesIO(text)), path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

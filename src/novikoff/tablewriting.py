@@ -53,7 +53,9 @@ class Layout:
         for block in source.blocks(reuse=True):
             X = block.X
             if X.shape[1] > len(used):
-                used = np.concatenate([used, np.zeros(max(X.shape[1], 2 * len(used)) - len(used), dtype=bool)])
+                used = np.concatenate(
+                    [used, np.zeros(max(X.shape[1], 2 * len(used)) - len(used), dtype=bool)]
+                )
             used[X.indices if isinstance(X, Csr) else slice(X.shape[1])] = True
             has_label, has_weight = block.labels is not None, has_weight or block.weights is not None
             is_text = block.labels is not None and block.labels.dtype.kind == "U"
@@ -131,7 +133,9 @@ def _write_text(layout: Layout, blocks: Iterator[Block], path: str | os.PathLike
         [cells(name, "column") for name in layout.leading] + [cells(name, "feature") for name in layout.names]
     )
     if format == "csv" and sniff_delimiter(header, '"') != ",":
-        raise ValueError("names of features have so many ';' or tabs that a CSV file of them would be misread.")
+        raise ValueError(
+            "names of features have so many ';' or tabs that a CSV file of them would be misread."
+        )
     with replacing(path) as file, packed(file, path) as out:
         out.write(f"{header}\n".encode())
         for block in blocks:

@@ -341,7 +341,9 @@ class _LibsvmLines(Lines):
             columns = range(begin, min(begin + (1 << 16), n))
             for column, name in zip(columns, self._features.names(columns), strict=True):
                 number = name if by_name or isinstance(self._features, NumberedFeatures) else str(column + 1)
-                plain = name.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+                plain = (
+                    name.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+                )
                 yield f"{number}\t{plain}\n".encode()
 
 
@@ -366,7 +368,9 @@ class _VwLines(Lines):
         if block.weights is None:
             heads = [f"{label} |" if label else "|" for label in labels]
         else:
-            heads = [f"{label} {shortest(w)} |" for label, w in zip(labels, block.weights.tolist(), strict=True)]
+            heads = [
+                f"{label} {shortest(w)} |" for label, w in zip(labels, block.weights.tolist(), strict=True)
+            ]
         numbers = self._names.find(X)
         return _core.format_sparse(data, numbers, indptr, *joined(heads), self._names.texts(), b"", b"\n")
 
