@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import novikoff
-from novikoff import _core, streaming, writing
+from novikoff import _core, rowtext, streaming
 from novikoff.block import Csr
 from novikoff.labels import StreamClasses
 from novikoff.model import Settings
+from novikoff.rowtext import Columns
 from novikoff.training import Plan
-from novikoff.writing import Columns, write_source
+from novikoff.writing import write_source
 
 SUFFIXES = {
     "libsvm": ".svm",
@@ -34,7 +35,7 @@ def rows_by_name(source):
     """Every row as (label, weight, {name: value}), without zeros, which say the same as nothing."""
     out = []
     for block in source.blocks():
-        X = writing.sparse(block.X)
+        X = rowtext.sparse(block.X)
         for i in range(block.n_rows):
             part = slice(X.indptr[i], X.indptr[i + 1])
             names = source.features.names(X.indices[part].tolist())
@@ -167,7 +168,7 @@ def test_numbers_are_the_shortest_that_read_back(values):
             assert word == ("-0" if str(value) == "-0.0" else str(int(value)))
         else:
             assert len(word) <= len(repr(value).removesuffix(".0"))
-        assert writing.shortest(value) in (word, repr(value).removesuffix(".0"))
+        assert rowtext.shortest(value) in (word, repr(value).removesuffix(".0"))
 
 
 def test_tables_are_written_as_their_features(tmp_path):
@@ -313,6 +314,6 @@ def test_formatting_checks_what_it_is_given():
 
 
 def test_sparse_of_dense_rows():
-    X = writing.sparse(np.array([[0.0, 2.0], [0.0, 0.0], [3.0, 4.0]]))
+    X = rowtext.sparse(np.array([[0.0, 2.0], [0.0, 0.0], [3.0, 4.0]]))
     assert isinstance(X, Csr) and X.data.tolist() == [2, 3, 4]
     assert X.indices.tolist() == [1, 0, 1] and X.indptr.tolist() == [0, 1, 1, 3]

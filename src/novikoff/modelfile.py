@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.atomic import replacing
+from novikoff.outfile import replacing
 
 Arrays = dict[str, npt.NDArray[Any]]
 Facts = dict[str, Any]

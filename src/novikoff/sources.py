@@ -11,6 +11,7 @@ from typing import Any
 
 from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths
 from novikoff.features import Features
+from novikoff.outfile import COMPRESSED as COMPRESSED
 from novikoff.source import Source
 
 # ---- The formats, and what opens each: a new one is one line here. ------------------------------------
@@ -44,7 +45,6 @@ SUFFIXES = {
     ".arrow": "arrow",
 }  # .txt and others say nothing
 HEAD = 1 << 16  # bytes that are looked at
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class UnknownOption(ValueError):

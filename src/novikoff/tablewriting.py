@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.atomic import replacing
 from novikoff.block import Block, Csr, Floats
 from novikoff.dialect import sniff_delimiter
+from novikoff.outfile import packed, replacing
+from novikoff.rowtext import Columns, joined, label_texts, shortest
 from novikoff.source import Source
-from novikoff.writing import Columns, joined, label_texts, packed, shortest
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -267,9 +268,7 @@ class _Rows:
                 counts[part].update(dict(zip(map(as_text, found.tolist()), n.tolist(), strict=True)))
             for part in range(self.parts if measured else 0):
                 rest = np.flatnonzero(fold != part)
-                self._sums[part].add(
-                    rows_at(block.X, rest), lambda i, at=rest, block=block: block.where(at[i])
-                )
+                self._sums[part].add(rows_at(block.X, rest), partial(_where, block, rest))
         self.held_out = [counts[part].total() for part in range(self.parts)]
         learned = [
             sum((c for k, c in enumerate(counts) if k != part), Counter()) for part in range(self.parts)
@@ -337,6 +336,10 @@ class _Rows:
         rows = np.flatnonzero(here)
         X = rows_at(block.X, rows)
         return X if scaling is None else scaling.transform(X), labels[rows]
+
+
+def _where(block: Block, rows: npt.NDArray[np.int64], row: int) -> str:
+    return block.where(int(rows[row]))
 
 
 # ---- learning --------------------------------------------------------------------------------------------

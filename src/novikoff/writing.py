@@ -8,43 +8,28 @@ and zeros.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
 import os
 import re
 import time
 from abc import ABC, abstractmethod
-from array import array
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.atomic import replacing
-from novikoff.block import Block, Csr, Matrix
+from novikoff.block import Block, Csr
 from novikoff.features import Features, NumberedFeatures
+from novikoff.outfile import COMPRESSED, packed, replacing
+from novikoff.rowtext import Columns, Integers, Names, joined, label_texts, shortest, sparse
 from novikoff.source import Source
-from novikoff.sources import COMPRESSED, FORMATS, format_by_name
+from novikoff.sources import FORMATS, format_by_name
 from novikoff.streaming import Progress, Watch
-
-Integers = npt.NDArray[np.int64]
-Texts = tuple[npt.NDArray[np.uint8], Integers]  # one behind the other, and where each begins
+from novikoff.tablewriting import write_table
 
 NUMBER_BY = ("auto", "name", "column")
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What labels and weights are called in formats that name them."""
-
-    label: str = "label"
-    weight: str = "weight"
 
 
 @dataclass
@@ -124,8 +109,6 @@ def write_source(
                 watch(Progress("writing", n_rows, block.consumed, source.size, 0, seconds))
 
     if format in ("csv", "tsv", "parquet", "arrow"):
-        from novikoff.tablewriting import write_table  # needs pyarrow for some
-
         write_table(source, watched(), path, format, columns)
     else:
         lines = _lines(format, source.features, columns, number_by)
@@ -150,111 +133,6 @@ def _format_of(path: str | os.PathLike[str], format: str | None) -> str:
     if said in ("parquet", "arrow") and name.lower().endswith(COMPRESSED):
         raise ValueError(f"{name}: a {said} file is not compressed as a whole: leave the last suffix away.")
     return said
-
-
-@contextmanager
-def packed(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[Any]:
-    """What writes to `file` compressed as the name of `path` says; `file` stays open."""
-    suffix = os.path.splitext(os.fspath(path))[1].lower()  # noqa: PTH122
-    if suffix not in COMPRESSED:
-        yield file
-        return
-    if suffix == ".zst":
-        try:
-            import pyarrow as pa
-        except ImportError:
-            raise ImportError("writing Zstandard needs pyarrow: pip install 'novikoff[files]'.") from None
-        with pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(file), "w"), "zstd") as out:
-            yield out
-        return
-    kinds: dict[str, Callable[[], Any]] = {
-        ".gz": lambda: gzip.GzipFile("", "wb", 6, file, mtime=0),
-        ".bz2": lambda: bz2.BZ2File(file, "wb"),
-        ".xz": lambda: lzma.LZMAFile(file, "wb", preset=1),
-    }
-    with kinds[suffix]() as out:
-        yield out
-
-
-class _KeptOpen:
-    """A file that whoever writes to it cannot close."""
-
-    closed = False
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.write, self.flush, self.tell = file.write, file.flush, file.tell
-
-    def close(self) -> None:
-        self._file.flush()
-
-
-# ---- parts of lines ------------------------------------------------------------------------------------
-def sparse(X: Matrix) -> Csr:
-    """The matrix as CSR; of dense rows what is not zero."""
-    if isinstance(X, Csr):
-        return X
-    stored = X != 0
-    indices = np.broadcast_to(np.arange(X.shape[1]), X.shape)[stored]
-    return Csr(X[stored], indices, np.concatenate(([0], np.cumsum(stored.sum(axis=1)))), X.shape)
-
-
-def shortest(number: float) -> str:
-    """The shortest decimal of the same double; whole numbers have no point."""
-    text = repr(float(number))
-    return text.removesuffix(".0")
-
-
-def joined(parts: list[str]) -> Texts:
-    """Texts as one array of bytes and where each begins."""
-    encoded = [part.encode() for part in parts]
-    begins = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum([len(part) for part in encoded], out=begins[1:])
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), begins
-
-
-def label_texts(block: Block, written: Callable[[str, bool], str]) -> list[str]:
-    """Each row's label as `written(text, is_text)` writes it; empty texts when there are none."""
-    if block.labels is None:
-        return [""] * block.n_rows
-    is_text = block.labels.dtype.kind == "U"
-    found, first, places = np.unique(block.labels, return_index=True, return_inverse=True)
-    texts = []
-    for label, row in zip(found.tolist(), first.tolist(), strict=True):
-        try:
-            texts.append(written(label if is_text else shortest(label), is_text))
-        except ValueError as error:
-            raise ValueError(f"{block.where(row)}: {error}") from None
-    return [texts[k] for k in places.tolist()]
-
-
-class Names:
-    """What is written for a feature's name, made when its column is first met."""
-
-    def __init__(self, features: Features, written: Callable[[str], str]) -> None:
-        self._features, self._written = features, written
-        self._at: Integers = np.full(0, -1, dtype=np.int64)
-        self._bytes, self._begins = bytearray(), array("q", [0])
-
-    def find(self, X: Csr) -> Integers:
-        """The number of each stored value's text."""
-        if X.shape[1] > len(self._at):
-            room = np.full(max(X.shape[1], 2 * len(self._at)) - len(self._at), -1)
-            self._at = np.concatenate([self._at, room])
-        found: Integers = self._at[X.indices]
-        if len(found) and found.min() < 0:
-            new = X.indices[found < 0]
-            new = new[np.sort(np.unique(new, return_index=True)[1])]
-            self._at[new] = len(self._begins) - 1 + np.arange(len(new))
-            for name in self._features.names(new.tolist()):
-                self._bytes += self._written(name).encode()
-                self._begins.append(len(self._bytes))
-            found = self._at[X.indices]
-        return found
-
-    def texts(self) -> Texts:
-        """All texts so far, until the next are found."""
-        return np.frombuffer(self._bytes, np.uint8), np.frombuffer(self._begins, np.int64)
 
 
 class Lines(ABC):

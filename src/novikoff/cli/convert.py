@@ -86,7 +86,7 @@ def convert(
     if is_model:
         said = _convert_model(inputs[0], target, to)
     else:
-        from novikoff.writing import Columns as Called
+        from novikoff.rowtext import Columns as Called
         from novikoff.writing import write_source
 
         if number_by not in NUMBER_BY:
@@ -152,9 +152,9 @@ def _holds_model(path: str) -> bool:
 
 
 def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]:
-    from novikoff.atomic import replacing
     from novikoff.linear import load_model
     from novikoff.modelfile import kind_of_file
+    from novikoff.outfile import replacing
     from novikoff.textmodel import from_text, to_text
 
     by_suffix = {suffix: name for name, suffix in MODEL_SUFFIXES.items()}

@@ -1,0 +1,82 @@
+"""Files that are written at once or not at all, and compressed as their names say."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A new file to write to, which takes the place of `path` when the block ends without an error.
+
+    It is on disk by then. Until then it has a temporary name beside `path`, and after an error there is
+    neither it nor any change to what was there before.
+    """
+    target = Path(os.path.realpath(path))  # a link goes on pointing to its file
+    passing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with passing.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        passing.replace(target)
+    except OSError as error:
+        if error.filename not in (None, str(passing)):  # of another file that the block is at
+            raise
+        said = f"{error.strerror}; nothing was saved, and what was there before is untouched"
+        raise OSError(error.errno, said, str(path)) from None
+    finally:
+        passing.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # the new name too should survive a power cut, where that is possible
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@contextlib.contextmanager
+def packed(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[Any]:
+    """What writes to `file` compressed as the name of `path` says; `file` stays open."""
+    suffix = os.path.splitext(os.fspath(path))[1].lower()  # noqa: PTH122
+    if suffix not in COMPRESSED:
+        yield file
+        return
+    if suffix == ".zst":
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise ImportError("writing Zstandard needs pyarrow: pip install 'novikoff[files]'.") from None
+        with pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(file), "w"), "zstd") as out:
+            yield out
+        return
+    kinds: dict[str, Callable[[], Any]] = {
+        ".gz": lambda: gzip.GzipFile("", "wb", 6, file, mtime=0),
+        ".bz2": lambda: bz2.BZ2File(file, "wb"),
+        ".xz": lambda: lzma.LZMAFile(file, "wb", preset=1),
+    }
+    with kinds[suffix]() as out:
+        yield out
+
+
+class _KeptOpen:
+    """A file that whoever writes to it cannot close."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.write, self.flush, self.tell = file.write, file.flush, file.tell
+
+    def close(self) -> None:
+        self._file.flush()
