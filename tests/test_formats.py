@@ -1,4 +1,4 @@
-"""Every format written from the same data reads back as the same rows, and gives the same model, bit for bit."""
+"""Every format written from the same data reads back as the same rows, and gives the same model."""
 
 import errno
 import io

@@ -42,7 +42,7 @@ def libsvm(X, y):
 
 
 def twin(X, y, grid, fold, parts, settings=None, class_weight=None):
-    """Right predictions on held-out rows, by the estimator's partial_fit on arrays, one candidate at a time."""
+    """Right predictions on held-out rows, by partial_fit on arrays, one candidate at a time."""
     settings = settings or {}
     classes = np.unique(y)
     found = Counter()
@@ -158,7 +158,7 @@ def test_of_equals_the_simplest_is_taken():
 
 
 def test_scaling_never_sees_what_is_held_out():
-    """A held-out row of enormous values, alone in its part, changes no candidate of the parts that learn without it."""
+    """A held-out row of enormous values changes nothing for those who learn without it."""
     X, y = problem(n=60, d=3)
     fold = fold_of(0, 60, 0, 3, None)
     grid = Grid(rules=["perceptron"], epochs=[2], scales=["standard"])
@@ -246,7 +246,7 @@ def test_too_little_to_tune_on():
     with pytest.raises(ValueError, match="at least two classes, but every row has the label '1'"):
         on(b"1 1:1\n" * 100)
     with pytest.raises(
-        ValueError, match="no row of the class '3' is left to learn from when part . of 5 is held"
+        ValueError, match=r"no row of the class '3' is left to learn from when part . of 5 is held"
     ):
         on(b"1 1:1\n2 1:2\n" * 50 + b"3 1:3\n")
     with pytest.raises(ValueError, match="line 3: expected index:value"):

@@ -76,7 +76,8 @@ def sniff_delimiter(line: str, quote: str | None) -> str:
 def is_header(first: list[str], second: list[str] | None, otherwise: bool) -> bool:
     """Whether the first line names the columns.
 
-    It does when it has a usual name of labels, and otherwise when it has no number, while the second line has one.
+    It does when it has a usual name of labels, and otherwise when it has no number, while the second line has
+    one.
     """
     if not {cell.lower() for cell in first}.isdisjoint(USUAL_LABELS):
         return True

@@ -8,7 +8,7 @@ import gzip
 import lzma
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -60,13 +60,14 @@ def packed(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[Any]:
         with pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(file), "w"), "zstd") as out:
             yield out
         return
-    kinds: dict[str, Callable[[], Any]] = {
-        ".gz": lambda: gzip.GzipFile("", "wb", 6, file, mtime=0),
-        ".bz2": lambda: bz2.BZ2File(file, "wb"),
-        ".xz": lambda: lzma.LZMAFile(file, "wb", preset=1),
-    }
-    with kinds[suffix]() as out:
+    with _packer(suffix, file) as out:
         yield out
+
+
+def _packer(suffix: str, file: IO[bytes]) -> Any:
+    if suffix == ".gz":
+        return gzip.GzipFile("", "wb", 6, file, mtime=0)  # no time: equal rows give equal files
+    return bz2.BZ2File(file, "wb") if suffix == ".bz2" else lzma.LZMAFile(file, "wb", preset=1)
 
 
 class _KeptOpen:

@@ -345,9 +345,9 @@ FILE_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "header",
         None,
-        "Whether the first line of a CSV or TSV file names the columns. Without it: yes when one is called as "
-        "labels usually are, or when it has no number and the second line has one; no when it has a number; "
-        "otherwise yes for CSV and no for TSV.",
+        "Whether the first line of a CSV or TSV file names the columns. Without it: yes when one is called "
+        "as labels usually are, or when it has no number and the second line has one; no when it has a "
+        "number; otherwise yes for CSV and no for TSV.",
         *_none_or("True or False", _is_bool),
     ),
     Parameter(
@@ -455,7 +455,8 @@ FILE_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "epochs",
         (1, 2, 5, 10),
-        "Tuning: numbers of epochs to try, with commas between. The largest is run, and looked at on the way.",
+        "Tuning: numbers of epochs to try, with commas between. The largest is run, and looked at on the "
+        "way.",
         "whole numbers ≥ 1, with commas between",
         _some(_whole(1)),
     ),

@@ -45,8 +45,8 @@ class Layout:
     def __init__(self, source: Source, columns: Columns) -> None:
         if not source.can_reread:
             raise ValueError(
-                f"{source.name} can be read only once, which is not enough for a table: its columns must be found "
-                "first. Save it to a file, or write jsonl, vw or libsvm."
+                f"{source.name} can be read only once, which is not enough for a table: its columns must be "
+                "found first. Save it to a file, or write jsonl, vw or libsvm."
             )
         used = np.zeros(0, dtype=bool)
         has_label = has_weight = is_text = False
@@ -65,8 +65,8 @@ class Layout:
             raise ValueError(f"{source.name}: no row has a feature, and a table needs a column: write jsonl.")
         if n > MOST_COLUMNS:
             raise ValueError(
-                f"{source.name} has {n:,} features, and a table with more than {MOST_COLUMNS:,} columns, most of "
-                "them zero in any row, is of no use: write libsvm, vw or jsonl."
+                f"{source.name} has {n:,} features, and a table with more than {MOST_COLUMNS:,} columns, "
+                "most of them zero in any row, is of no use: write libsvm, vw or jsonl."
             )
         self.names = source.features.names(self.columns.tolist())
         self.label = columns.label if has_label else None
@@ -75,8 +75,8 @@ class Layout:
         for taken in (self.label, self.weight):
             if taken in self.names or (taken is not None and self.label == self.weight):
                 raise ValueError(
-                    f"two columns would be called {taken!r}: choose other names for the columns of labels and "
-                    "weights (columns=Columns(label=..., weight=...))."
+                    f"two columns would be called {taken!r}: choose other names for the columns of labels "
+                    "and weights (columns=Columns(label=..., weight=...))."
                 )
         self._places = np.full(len(used), -1, dtype=np.int64)
         self._places[self.columns] = np.arange(n)
@@ -118,8 +118,8 @@ class _Cells:
         if self._unsayable.search(text):
             but = "no line breaks" if self._quotes else "no line breaks or tabs"
             raise ValueError(
-                f"the {what} {text!r} cannot be written here: cells have {but}, no blanks around them, and are not "
-                "empty. Write jsonl or parquet instead."
+                f"the {what} {text!r} cannot be written here: cells have {but}, no blanks around them, and "
+                "are not empty. Write jsonl or parquet instead."
             )
         if self._quotes and re.search('[",;\t]', text):
             return '"' + text.replace('"', '""') + '"'

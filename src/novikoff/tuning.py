@@ -1,8 +1,8 @@
 """Choosing rule, averaging, epochs and scaling by rows that were held out, then learning from all rows.
 
-Rows are held out by a fixed hash of their number, so nothing has to be shuffled in memory. All candidates with
-the same scaling learn side by side from the same passes, and what scales the columns is measured on the rows
-learned from alone. A candidate of n epochs is what the run of the largest number was after n of them.
+Rows are held out by a fixed hash of their number, so nothing has to be shuffled in memory. All candidates
+with the same scaling learn side by side from the same passes, and what scales the columns is measured on the
+rows learned from alone. A candidate of n epochs is what the run of the largest number was after n of them.
 """
 
 from __future__ import annotations
@@ -47,10 +47,14 @@ class Candidate:
     average: bool
     epochs: int
 
+    @property
+    def rule_text(self) -> str:
+        """The rule, with C where it has one."""
+        return self.rule + (f" C={self.C:g}" if self.rule in USES_C else "")
+
     def __str__(self) -> str:
-        c = f" C={self.C:g}" if self.rule in USES_C else ""
         mean = ", averaged" if self.average else ""
-        return f"{self.rule}{c}{mean}, {self.epochs} epoch(s), scale {self.scale or 'none'}"
+        return f"{self.rule_text}{mean}, {self.epochs} epoch(s), scale {self.scale or 'none'}"
 
 
 @dataclass(frozen=True)
@@ -149,8 +153,8 @@ def tune(
     n_jobs : default None
         Candidates that learn at the same time. Never changes a result.
     max_memory : default 1 GiB
-        Bytes of weights at a time, about: when all candidates need more, they take turns, with passes of their
-        own. Never changes a result.
+        Bytes of weights at a time, about: when all candidates need more, they take turns, with passes of
+        their own. Never changes a result.
     watch : function of a Progress
     refit : default True
         Whether to learn from all rows in the end.
@@ -284,21 +288,22 @@ class _Rows:
         names = [as_text(c) for c in self.classes.labels.tolist()]
         if len(names) < 2:
             raise ValueError(
-                f"{self.source.name}: there must be at least two classes, but every row has the label {names[0]!r}."
+                f"{self.source.name}: there must be at least two classes, but every row has the label "
+                f"{names[0]!r}."
             )
         advice = "give more rows, or another random_state"
         for part, counts in enumerate(learned):
             what = "the split" if self._split is not None else f"part {part + 1} of {self.parts}"
             if not self.held_out[part]:
                 raise ValueError(
-                    f"{self.source.name}: there are too few rows ({self.n_rows:,}) to tune: {what} holds none "
-                    f"out; {advice}, or fewer folds."
+                    f"{self.source.name}: there are too few rows ({self.n_rows:,}) to tune: {what} holds "
+                    f"none out; {advice}, or fewer folds."
                 )
             absent = [name for name in names if not counts[name]]
             if absent:
                 raise ValueError(
-                    f"{self.source.name}: no row of the class {absent[0]!r} is left to learn from when {what} is "
-                    f"held out; {advice}, or leave out so rare a class."
+                    f"{self.source.name}: no row of the class {absent[0]!r} is left to learn from when "
+                    f"{what} is held out; {advice}, or leave out so rare a class."
                 )
 
     # -- what is learned from, and what is held out
@@ -421,7 +426,7 @@ def _learn(
         for block, fold in rows.blocks(f"{name}, epoch {epoch}"):
             labels = rows.labels(block)
             visits = {part: rows.visit(block, fold, labels, part, scalings[part]) for part in learning}
-            _all(pool, lambda run, by=visits: run.visit(by[run.part], epoch == 1), active)
+            _all(pool, lambda run, by=visits, first=epoch == 1: run.visit(by[run.part], first), active)
         for run in active:
             run.end_epoch()
         judged = [run for run in active if run.converged or epoch in epochs]

@@ -1,9 +1,9 @@
 """Writing the rows of a source to a file, in any of the formats that can be read.
 
-What is written reads back as the same rows: numbers are the shortest decimals of the same double, and features
-keep their names, but in LIBSVM text, which knows only numbers. What a format cannot say is refused, with what
-could not be said. Tables that are read are written as their features: a category as a column "job=cook" of ones
-and zeros.
+What is written reads back as the same rows: numbers are the shortest decimals of the same double, and
+features keep their names, but in LIBSVM text, which knows only numbers. What a format cannot say is refused,
+with what could not be said. Tables that are read are written as their features: a category as a column
+"job=cook" of ones and zeros.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def write_source(
 ) -> Written:
     """Write all rows of a source to a file, which is there when they all are, and not before.
 
-    A few blocks are in memory at a time. Tables (CSV, TSV, Parquet, Arrow) are written with one column for each
-    feature, and therefore take a pass over the source that finds them.
+    A few blocks are in memory at a time. Tables (CSV, TSV, Parquet, Arrow) are written with one column for
+    each feature, and therefore take a pass over the source that finds them.
 
     Parameters
     ----------
@@ -62,16 +62,18 @@ def write_source(
     path : path
         Compressed when it ends in .gz, .bz2, .xz or .zst.
     format : default None
-        'libsvm', 'vw', 'jsonl', 'csv', 'tsv', 'parquet' or 'arrow' (Feather too); None to tell it from the name.
+        'libsvm', 'vw', 'jsonl', 'csv', 'tsv', 'parquet' or 'arrow' (Feather too); None to tell it from the
+        name.
     columns : Columns
         What labels and weights are called; readers have to be told the name of weights, and of labels when it
         is none of the usual.
     number_by : {'auto', 'name', 'column'}
         How features with names are numbered in LIBSVM text: by their names, which must then be whole numbers
-        from 1, or by their columns in order of appearance, from 1. 'auto': by name when all names in the first
-        row that has a feature are such numbers.
+        from 1, or by their columns in order of appearance, from 1. 'auto': by name when all names in the
+        first row that has a feature are such numbers.
     names : path, default None
-        Where to write the numbers and names of features, for LIBSVM text: a line for each, with a tab between.
+        Where to write the numbers and names of features, for LIBSVM text: a line for each, with a tab
+        between.
     watch : function of a Progress
 
     Raises
@@ -169,8 +171,8 @@ class _LibsvmLines(Lines):
         if block.weights is not None and (block.weights != 1).any():
             row = int(np.argmax(block.weights != 1))
             raise ValueError(
-                f"{block.where(row)}: the row has a weight, for which LIBSVM text has no place: write vw, jsonl "
-                "or a table instead."
+                f"{block.where(row)}: the row has a weight, for which LIBSVM text has no place: write vw, "
+                "jsonl or a table instead."
             )
         X = sparse(block.X)
         data, indptr = _arrays(X)
@@ -180,7 +182,8 @@ class _LibsvmLines(Lines):
     def _label(self, label: str, is_text: bool) -> str:
         if self._UNSAYABLE.search(label):
             raise ValueError(
-                f"the label {label!r} cannot be written as LIBSVM text: blanks, ':' and '#' mean something there."
+                f"the label {label!r} cannot be written as LIBSVM text: blanks, ':' and '#' mean something "
+                "there."
             )
         return label
 
@@ -205,8 +208,8 @@ class _LibsvmLines(Lines):
                     at = int(np.argmax(columns == column))
                     row = int(np.searchsorted(X.indptr, at, side="right")) - 1
                     raise ValueError(
-                        f"{block.where(row)}: the feature {name!r} is no number from 1, as those before it are: "
-                        "number features by column (number_by='column')."
+                        f"{block.where(row)}: the feature {name!r} is no number from 1, as those before it "
+                        "are: number features by column (number_by='column')."
                     )
                 self._numbers[column] = int(name)
         return self._numbers[columns]
@@ -237,8 +240,8 @@ class _VwLines(Lines):
     def __call__(self, block: Block) -> bytes:
         if block.weights is not None and block.labels is None:
             raise ValueError(
-                f"{block.where(0)}: rows have weights but no labels, which VW text cannot say: write jsonl or a "
-                "table instead."
+                f"{block.where(0)}: rows have weights but no labels, which VW text cannot say: write jsonl "
+                "or a table instead."
             )
         X = sparse(block.X)
         data, indptr = _arrays(X)
@@ -255,16 +258,16 @@ class _VwLines(Lines):
     def _name(self, name: str) -> str:
         if self._UNSAYABLE.search(name):
             raise ValueError(
-                f"the feature {name!r} cannot be written as VW text, where blanks, ':' and '|' end a name and "
-                "nothing escapes them: rename it, or write jsonl or a table instead."
+                f"the feature {name!r} cannot be written as VW text, where blanks, ':' and '|' end a name "
+                "and nothing escapes them: rename it, or write jsonl or a table instead."
             )
         return f" {name}:"
 
     def _label(self, label: str, is_text: bool) -> str:
         if self._UNSAYABLE_LABEL.search(label):
             raise ValueError(
-                f"the label {label!r} cannot be written as VW text: blanks, ':', '|', ',' and a ' before it mean "
-                "something there."
+                f"the label {label!r} cannot be written as VW text: blanks, ':', '|', ',' and a ' before it "
+                "mean something there."
             )
         return label
 

@@ -22,8 +22,9 @@ def convert(
         list[str],
         typer.Argument(
             metavar="IN... OUT",
-            help="Files of data, or one model, and last the file to write, whose name says the format. With --to "
-            "and one file, the outcome goes to a file of the same name, with another suffix, in the current folder.",
+            help="Files of data, or one model, and last the file to write, whose name says the format. With "
+            "--to and one file, the outcome goes to a file of the same name, with another suffix, in the "
+            "current folder.",
             show_default=False,
         ),
     ],
@@ -50,8 +51,9 @@ def convert(
         str,
         typer.Option(
             metavar="|".join(NUMBER_BY),
-            help="How LIBSVM text numbers features that have names: by these, if they are whole numbers from 1, or "
-            "by column, in order of appearance. 'auto': by name when all in the first row are such numbers.",
+            help="How LIBSVM text numbers features that have names: by these, if they are whole numbers "
+            "from 1, or by column, in order of appearance. 'auto': by name when all in the first row are "
+            "such numbers.",
         ),
     ] = "auto",
     label_name: Annotated[

@@ -91,7 +91,8 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="Files to evaluate the final model on, once; they choose nothing. Can be given several times.",
+            help="Files to evaluate the final model on, once; they choose nothing. Can be given several "
+            "times.",
         ),
     ] = None,
     model: Annotated[
@@ -111,10 +112,11 @@ def tune(
 ) -> None:
     """Choose rule, averaging, epochs and scaling by held-out rows, then learn from all rows.
 
-    For example: novikoff tune train.svm --test test.svm --rules perceptron,pa1 --C 0.1,1 --model spam.novikoff
+    For example: novikoff tune train.svm --test test.svm --rules perceptron,pa1 --C 0.1,1 --model
+    spam.novikoff
 
-    The files are read several times, in their own order and block by block. Which rows are held out depends on
-    their number and --random-state alone. The model is that of 'novikoff fit' with the chosen options.
+    The files are read several times, in their own order and block by block. Which rows are held out depends
+    on their number and --random-state alone. The model is that of 'novikoff fit' with the chosen options.
     """
     from novikoff.bytestream import ByteStream
     from novikoff.linear import LinearModel
@@ -207,13 +209,16 @@ def _head(result: TuneResult, trying: Trying) -> str:
 
 
 def _lines(table: list[Outcome]) -> list[str]:
-    lines = [f"  {'held out':>9}  {'from':>7}  {'to':>7}  {'epochs':>6}  {'average':<7}  {'scale':<8}  rule"]
+    several = len(table[0].held_out) > 1
+    spread = f"  {'lowest':>7}  {'highest':>7}" if several else ""
+    lines = [f"  {'held out':>9}{spread}  {'epochs':>6}  {'average':<7}  {'scale':<8}  rule"]
     for outcome in table[:SHOWN]:
-        best, by_fold = outcome.candidate, outcome.by_fold
-        c = f" C={best.C:g}" if best.rule in ("pa1", "pa2") else ""
+        way, by_fold = outcome.candidate, outcome.by_fold
+        spread = f"  {100 * min(by_fold):>7.2f}  {100 * max(by_fold):>7.2f}" if several else ""
+        mean = "yes" if way.average else "no"
         lines.append(
-            f"  {100 * outcome.accuracy:>7.2f} %  {100 * min(by_fold):>7.2f}  {100 * max(by_fold):>7.2f}  "
-            f"{best.epochs:>6}  {'yes' if best.average else 'no':<7}  {best.scale or 'none':<8}  {best.rule}{c}"
+            f"  {100 * outcome.accuracy:>7.2f} %{spread}  {way.epochs:>6}  {mean:<7}  "
+            f"{way.scale or 'none':<8}  {way.rule_text}"
         )
     if len(table) > SHOWN:
         lines.append(f"  and {len(table) - SHOWN} more; --json shows all")
