@@ -4,6 +4,7 @@
 #   make lint    style, types, import layers
 #   make bench   novikoff beside its peers
 #   make long    the property tests with many more examples
+#   make fuzz    the native parsers against random text under sanitizers (FUZZ_SECONDS for each parser)
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -11,7 +12,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := $(wildcard native/* src/novikoff/*.py src/novikoff/*.pyi) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench long sdist clean
+.PHONY: demo test lint bench long fuzz sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -30,6 +31,18 @@ lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Once as for any processor, once for those with AVX2: they read text in different ways.
+FUZZ_SECONDS ?= 60
+fuzz: build/fuzz_base build/fuzz_v3
+	build/fuzz_base $(FUZZ_SECONDS)
+	! grep -q avx2 /proc/cpuinfo || build/fuzz_v3 $(FUZZ_SECONDS)
+
+build/fuzz_v3: FLAGS = -march=x86-64-v3
+build/fuzz_%: $(wildcard native/*.h native/fuzz/*)
+	@mkdir -p build
+	$(CXX) -std=gnu++17 -O1 -g $(FLAGS) -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all \
+	    native/fuzz/parsers.cpp native/fuzz/driver.cpp -o $@
 
 sdist: $(VENV)/.built
 	$(PIP) install -c constraints.txt build

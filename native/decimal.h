@@ -11,6 +11,10 @@
 #include <cstring>
 #include <system_error>
 
+#if defined(__SSSE3__) && defined(__SSE4_1__)
+#include <immintrin.h>
+#endif
+
 namespace novikoff {
 
 // Text ends as a line does: past the last byte there are only line ends.
@@ -140,5 +144,113 @@ inline unsigned short_decimal(const char* p, const char* end, double& out) {
     out = negative ? -value : value;
     return length;
 }
+
+// Tokens whose end is known, so that reading one need not wait for the one before it. The 8 or 16 bytes before the
+// end are read, whether or not they belong to the token.
+
+// The eight bytes before end, of which the first is lowest.
+inline uint64_t word_before(const char* end) { return word(end - 8, end); }
+
+// The digits from p to end, 1 to 8 of them, as a number; whether they all are digits.
+inline bool token_digits(const char* p, const char* end, int64_t& out) {
+    const uint64_t zeros = 0x3030303030303030ull, own = ~uint64_t(0) << (64 - 8 * unsigned(end - p));
+    const uint64_t w = (word_before(end) & own) | (zeros & ~own);
+    out = int64_t(leading(w, 8));
+    return !non_digits(w);
+}
+
+#if defined(__SSSE3__) && defined(__SSE4_1__)
+struct DecimalTables {
+    alignas(16) uint8_t closing[17][16];  // how bytes move when the one at this place, a point, goes
+    alignas(16) uint8_t last[17][16];     // the last n bytes
+    double power[2][17];                  // of ten, for a point at this place; and negative
+    constexpr DecimalTables() : closing(), last(), power() {
+        for (int q = 0; q <= 16; ++q)
+            for (int i = 0; i < 16; ++i) {
+                closing[q][i] = uint8_t(q == 16 || i > q ? i : i == 0 ? 0x80 : i - 1);
+                last[q][i] = i >= 16 - q ? 0xFF : 0;
+            }
+        for (int q = 0; q <= 16; ++q) power[1][q] = -(power[0][q] = q == 16 ? 1 : powers_of_ten[15 - q]);
+    }
+};
+inline constexpr DecimalTables decimal_tables;
+
+// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits], all of p to end,
+// in 15 bytes or less without the sign. False when it is of another form. The number is out / power: both are exact,
+// and whoever has several divides them at once.
+inline bool token_decimal(const char* p, const char* end, double& out, double& power) {
+    const size_t negative = *p == '-', n = size_t(end - p) - negative;
+    if (n - 1 > 14) return false;
+    auto row = [](const uint8_t* t) { return _mm_load_si128(reinterpret_cast<const __m128i*>(t)); };
+    __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(end - 16));
+    v = _mm_and_si128(_mm_xor_si128(v, _mm_set1_epi8('0')), row(decimal_tables.last[n]));
+    const unsigned point = unsigned(_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('.' ^ '0'))));
+    const unsigned other = unsigned(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(v, _mm_set1_epi8(10)), v)));
+    if ((other ^ point) | (point & ((point - 1) | 0x8000))) return false;  // one point at most, and not at the end
+    const unsigned place = unsigned(__builtin_ctz(point | 0x10000));
+    v = _mm_shuffle_epi8(v, row(decimal_tables.closing[place]));
+    v = _mm_maddubs_epi16(v, _mm_set1_epi16(0x010A));      // pairs: 10 and 1
+    v = _mm_madd_epi16(v, _mm_set1_epi32(0x00010064));     // fours: 100 and 1
+    v = _mm_packus_epi32(v, v);
+    v = _mm_madd_epi16(v, _mm_set1_epi32(0x00012710));     // eights: 10000 and 1
+    const __m128d halves = _mm_cvtepi32_pd(v);
+    out = _mm_cvtsd_f64(halves) * 1e8 + _mm_cvtsd_f64(_mm_unpackhi_pd(halves, halves));
+    power = decimal_tables.power[negative][place];
+    return true;
+}
+#endif
+
+#if !(defined(__SSSE3__) && defined(__SSE4_1__))
+// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits], all of p to end,
+// in eight bytes or less. False when it is of another form. The number is out / power: both are exact.
+inline bool token_decimal(const char* p, const char* end, double& out, double& power) {
+    const unsigned negative = *p == '-', length = unsigned(end - p) - negative;
+    if (length - 1 > 7) return false;
+    const uint64_t w = word_before(end) >> (64 - 8 * length);  // the zero bytes that enter above are no digits
+    const uint64_t stops = non_digits(w);
+    const unsigned i = stops ? first_byte(stops) : 8;  // digits in front
+    const unsigned point = i < length && ((w >> 8 * i) & 0xFF) == '.', n = length - point;
+    const uint64_t before = point ? (uint64_t(1) << 8 * i) - 1 : ~uint64_t(0);
+    const uint64_t joined = (w & before) | ((w >> 8) & ~before);
+    const uint64_t others = non_digits(joined);
+    if (n == 0 || (others ? first_byte(others) : 8) < n) return false;
+    out = double(int64_t(leading(joined, n)));
+    power = negative ? -powers_of_ten[point ? n - i : 0] : powers_of_ten[point ? n - i : 0];
+    return true;
+}
+#endif
+
+#if defined(__AVX2__)
+// Both in one: 1 to 8 digits from p, a colon, and a decimal up to end.
+inline bool token_pair(const char* p, const char* colon, const char* end, int64_t& index, double& out, double& power) {
+    const size_t negative = colon[1] == '-', n = size_t(end - colon) - 1 - negative, digits = size_t(colon - p);
+    if (n - 1 > 14 || digits - 1 > 7) return false;
+    auto row = [](const void* t) { return _mm_loadu_si128(static_cast<const __m128i*>(t)); };
+    auto rows = [&](const void* low, const void* high) {
+        return _mm256_inserti128_si256(_mm256_castsi128_si256(row(low)), row(high), 1);
+    };
+    __m256i v = _mm256_xor_si256(rows(end - 16, colon - 16), _mm256_set1_epi8('0'));
+    v = _mm256_and_si256(v, rows(decimal_tables.last[n], decimal_tables.last[digits]));
+    auto equal = [&](__m256i to) { return unsigned(_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, to))); };
+    const unsigned point = equal(_mm256_set1_epi8('.' ^ '0')), other = equal(_mm256_max_epu8(v, _mm256_set1_epi8(10)));
+    if ((other ^ point) | (point & ((point - 1) | 0xFFFF8000))) return false;
+    const unsigned place = unsigned(__builtin_ctz(point | 0x10000));
+    v = _mm256_shuffle_epi8(v, rows(decimal_tables.closing[place], decimal_tables.closing[16]));
+    v = _mm256_maddubs_epi16(v, _mm256_set1_epi16(0x010A));
+    v = _mm256_madd_epi16(v, _mm256_set1_epi32(0x00010064));
+    v = _mm256_packus_epi32(v, v);
+    v = _mm256_madd_epi16(v, _mm256_set1_epi32(0x00012710));
+    index = _mm256_extract_epi32(v, 5);
+    const __m128d halves = _mm_cvtepi32_pd(_mm256_castsi256_si128(v));
+    out = _mm_cvtsd_f64(halves) * 1e8 + _mm_cvtsd_f64(_mm_unpackhi_pd(halves, halves));
+    power = decimal_tables.power[negative][place];
+    return true;
+}
+#else
+// Both, one after the other: 1 to 8 digits from p, a colon, and a decimal up to end.
+inline bool token_pair(const char* p, const char* colon, const char* end, int64_t& index, double& out, double& power) {
+    return size_t(colon - p) - 1 < 8 && token_digits(p, colon, index) && token_decimal(colon + 1, end, out, power);
+}
+#endif
 
 }  // namespace novikoff

@@ -71,6 +71,12 @@ class Growing {
         used = n;
         return out;
     }
+    // Room for n more, to be written to from the end and then counted by `grow`.
+    T* reserve(size_t n) {
+        if (room - used < n) resize_to(std::max(used + n, room + room / 2));
+        return items + used;
+    }
+    void grow(size_t n) { used += n; }
     template <class U>
     void append(const U* first, size_t count) {
         if (count) std::copy(first, first + count, extend(count));

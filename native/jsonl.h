@@ -89,8 +89,7 @@ class JsonRows final : public NamedLines {
         if (!members(1, [this](std::string_view key) { return top_member(key); })) return false;
         blanks();
         if (next() != '\n') return unexpected("the end of the line after the object");
-        if (!has_label && !no_label())
-            return wrong("expected a label under the key " + quoted(keys.label) + ", found none");
+        if (!has_label && !no_label("expected a label under the key " + quoted(keys.label) + ", found none")) return false;
         is_row = true;
         return true;
     }
@@ -290,9 +289,9 @@ class JsonRows final : public NamedLines {
         const unsigned char c = static_cast<unsigned char>(next());
         if (p == end || c == '\n') return unexpected("a double quote at the end of the string");
         if (c < 0x20) return bad(p, "a control character in a string must be escaped, found " + found());
-        const size_t n = c < 0x80 ? 1 : utf8_length(p, end);
-        if (!n) return bad(p, "the string is not UTF-8: " + found());
-        p += n;
+        const char* q = p;
+        if (utf8_character(q, end) < 0) return bad(p, "the string is not UTF-8: " + found());
+        p = q;
         return true;
     }
     bool escape() {

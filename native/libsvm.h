@@ -14,6 +14,7 @@
 
 #include "decimal.h"
 #include "growing.h"
+#include "separators.h"
 #include "utf8.h"
 
 namespace novikoff {
@@ -126,6 +127,7 @@ class LibsvmRows {
 
     // Parses whole lines (the last may lack its end) and returns whether all of them were sound or skipped.
     bool parse(const char* p, const char* end) {
+        begin = p;
         while (p < end) {
             bool sound;
             if (is_single) sound = is_wide ? lines_of(wide, singles, p, end) : lines_of(narrow, singles, p, end);
@@ -147,6 +149,9 @@ class LibsvmRows {
         int64_t row, offset;
     };
     Growing<Jump> jumps;
+    const char* begin = nullptr;  // of the text
+    Growing<uint32_t> places;     // of separators in the window at hand
+    Growing<double> numbers, powers;  // the values of a row are their quotients
 
     void jump(int64_t row, int64_t offset) {
         if (offset != (jumps.size() ? jumps.data()[jumps.size() - 1].offset : 0)) jumps.push({row, offset});
@@ -306,8 +311,7 @@ class LibsvmRows {
     }
     static bool is_query(const char* p, const char* end) { return end - p >= 4 && !std::memcmp(p, "qid:", 4); }
 
-    // The index at p when it is not 1 to 7 digits and a colon.
-    bool long_index(const char*& p, const char* end, uint64_t& index) {
+    bool index_at(const char*& p, const char* end, uint64_t& index) {
         const char* const start = p;
         if (is_query(p, end)) return wrong("expected qid only once, directly after the label, found " + shown(start, end));
         index = 0;
@@ -325,73 +329,177 @@ class LibsvmRows {
                      ": indices must increase in a line");
     }
 
-    // Parses from `from` until the end, a problem, or a row with an index that I cannot hold; `from` is then
-    // its line. The cursor p is a copy that nothing points to, so that it stays in a register.
+    enum class Outcome { sound, bad, too_wide };
+
+    // The line at `from`, whatever it holds, one token after the other; says what is wrong with it. Moves `from`
+    // to the next line unless it is bad or has an index that I cannot hold.
+    template <class I, class V>
+    Outcome any_line(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
+        const uint64_t base = format.zero_based ? 0 : 1;
+        const char* p = from;
+        while (blank(at(p, end))) ++p;
+        if (!ends_line(p, end)) {
+            if (!label(p, end)) return Outcome::bad;
+            while (blank(at(p, end))) ++p;
+            if (is_query(p, end) && !query(p, end)) return Outcome::bad;
+            uint64_t next = base;  // the smallest index that may come
+            for (;;) {
+                while (blank(at(p, end))) ++p;
+                if (ends_line(p, end)) break;
+                uint64_t index;
+                if (!index_at(p, end, index)) return Outcome::bad;
+                ++p;  // the colon
+                if (index < next) return bad_index(index, next, next == base), Outcome::bad;
+                if (index - base > uint64_t(std::numeric_limits<I>::max()) - 1) return forget(), Outcome::too_wide;
+                next = index + 1;
+                double x;
+                if (!number(p, end, std::is_same_v<V, float>, "value", x)) return Outcome::bad;
+                values.push(V(x));
+                indices.push(I(index - base));
+            }
+            if (!fits(int64_t(next))) {
+                wrong("index " + std::to_string(next - 1) + " is too large for n_features=" +
+                      std::to_string(format.features));
+                return Outcome::bad;
+            }
+            finish_row(int64_t(next), values.size());
+        }
+        from = next_line(p, end);
+        ++lines;
+        return Outcome::sound;
+    }
+
+    // Whether the largest index of a row, the one before `next`, is one of the features.
+    bool fits(int64_t next) const {
+        return format.features < 0 || next - (format.zero_based ? 0 : 1) <= format.features;
+    }
+
+    void finish_row(int64_t next, size_t stored) {
+        largest = std::max(largest, next - (format.zero_based ? 1 : 2));
+        jump(int64_t(n()), lines - int64_t(n()));
+        ends.push(int64_t(stored));
+        if (qids.size()) fill_qids(n());
+    }
+
+    // The label, and qid, of a row of the common form: moves p to the first index and s behind the separators.
+    bool common_head(const char*& p, const char* const text, const char* end, const uint32_t*& s) {
+        const char* stop = text + *s;
+        if (stop == p || *p == '#') return false;
+        const char* const digits_from = p + (*p == '+' && p[1] != '-');
+        double y, power;
+        if (kind == LabelKind::number && digits_from < stop && token_decimal(digits_from, stop, y, power)) {
+            labels.push(y / power);
+        } else {
+            const char* q = p;
+            if (kind == LabelKind::unknown || !label(q, end) || q != (kind == LabelKind::none ? p : stop)) return false;
+        }
+        if (kind != LabelKind::none) {
+            p = stop;
+            if (!blank(*p)) return true;  // a row without features
+            ++p, ++s;
+        }
+        if (*p == 'q') {
+            if (!is_query(p, end) || !query(p, end)) return false;
+            while (text + *s < p) ++s;
+            if (blank(*p)) ++p, ++s;
+        }
+        return true;
+    }
+
+    // What common rows may have now and then; out of line, so that their loop keeps its registers.
+    template <class I>
+    [[gnu::noinline]] int64_t long_index(const char* p, const char* end) const {
+        uint64_t index = 0;
+        if (end == p || end - p > 18 || digits(p, end, index) != end) return -1;
+        return index < uint64_t(std::numeric_limits<I>::max()) ? int64_t(index) : -1;
+    }
+    template <class V>
+    [[gnu::noinline]] static bool long_value(const char* p, const char* end, double& out) {
+        if (decimal(p, end, out) != Decimal::good || p != end) return false;
+        return std::is_same_v<V, double> || std::fabs(out) < 0x1.ffffffp127;
+    }
+
+    // A row of the common form: single blanks between tokens, no comment. Its tokens end at the separators from s,
+    // of which the last is a line end; s moves behind the row's. False when it is of another form, or bad, or has
+    // an index that I cannot hold: then nothing is changed but what `forget` undoes.
+    template <class I, class V>
+    [[gnu::noinline]] bool common_row(Growing<I>& indices, Growing<V>& values, const char* p, const char* const text, const char* end,
+                    const uint32_t*& s) {
+        if (!common_head(p, text, end, s)) return false;
+        const int64_t base = format.zero_based ? 0 : 1;
+        int64_t next = base;  // the smallest index that may come
+        I* const first_index = indices.data() + indices.size();
+        I* index_out = first_index;
+        double *number_out = numbers.data(), *power_out = powers.data();
+        const uint32_t* t = s;
+        while (text[*t] == ':') {
+            const char* const colon = text + t[0];
+            const char* const stop = text + t[1];
+            int64_t index;
+            double x, power;
+            if (!token_pair(p, colon, stop, index, x, power)) {
+                double y;  // x stays in a register
+                index = long_index<I>(p, colon);
+                if (!long_value<V>(colon + 1, stop, y)) return false;
+                x = y;
+                power = 1;
+            }
+            if (index < next) return false;
+            next = index + 1;
+            *index_out++ = I(index - base);
+            *number_out = x;
+            *power_out = power;
+            ++number_out, ++power_out;
+            p = stop;
+            ++t;
+            if (!blank(*stop)) break;
+            ++p;
+            ++t;
+        }
+        // p is at the line end, behind a blank or not
+        if (text + *t != p) return false;
+        if (*p == '\r') ++p, ++t;
+        if (text + *t != p || *p != '\n' || !fits(next)) return false;
+        s = t + 1;
+        const size_t pairs = size_t(index_out - first_index);
+        V* const value_out = values.data() + values.size();
+        for (size_t k = 0; k < pairs; ++k) value_out[k] = V(numbers.data()[k] / powers.data()[k]);
+        indices.grow(pairs);
+        values.grow(pairs);
+        finish_row(next, values.size());
+        ++lines;
+        return true;
+    }
+
+    // Parses from `from` until the end, a problem, or a row with an index that I cannot hold; `from` is then its
+    // line. Two stages, a window at a time: where tokens end, then what they say.
     template <class I, class V>
     bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
-        const uint64_t base = format.zero_based ? 0 : 1;
+        size_t window = 1 << 14;  // bytes; the places of its separators stay in the first cache
         while (from < end) {
-            const char* p = from;
-            while (blank(at(p, end))) ++p;
-            if (!ends_line(p, end)) {
-                const char* head = p;
-                if (!label(head, end)) return false;
-                while (blank(at(head, end))) ++head;
-                if (is_query(head, end) && !query(head, end)) return false;
-                p = head;
-                uint64_t next = base;  // the smallest index that may come
-                const char* value = p;  // the latest
-                for (;;) {
-                    if (at(p, end) == ' ') ++p;  // the common case: one blank, an index of up to 7 digits
-                    const uint64_t w = word(p, end), stops = non_digits(w);
-                    const unsigned n = stops ? first_byte(stops) : 0;
-                    uint64_t index;
-                    if (n && ((w >> 8 * n) & 0xFF) == ':') {
-                        index = leading(w, n);
-                        p += n;
-                    } else {
-                        while (blank(at(p, end))) ++p;
-                        if (ends_line(p, end)) break;
-                        double y;
-                        // a value that ends in some other control character is no number after all
-                        if (!blank(p[-1])) return number(value, end, false, "value", y);
-                        const char* q = p;
-                        if (!long_index(q, end, index)) return false;
-                        p = q;
-                    }
-                    ++p;  // the colon
-                    if (index < next) return bad_index(index, next, next == base);
-                    if (index - base > uint64_t(std::numeric_limits<I>::max()) - 1) {
-                        forget();
-                        return true;
-                    }
-                    next = index + 1;
-                    value = p;
-                    double x = 0;
-                    const unsigned length = short_decimal(p, end, x);
-                    if (length) {
-                        p += length;
-                        values.push(V(x));
-                    } else {
-                        const char* q = p;
-                        double y;
-                        if (!number(q, end, std::is_same_v<V, float>, "value", y)) return false;
-                        p = q;
-                        values.push(V(y));
-                    }
-                    indices.push(I(index - base));
-                }
-                const int64_t last = int64_t(next) - int64_t(base) - 1;
-                if (format.features >= 0 && last >= format.features)
-                    return wrong("index " + std::to_string(next - 1) + " is too large for n_features=" +
-                                 std::to_string(format.features));
-                largest = std::max(largest, last);
-                jump(int64_t(n()), lines - int64_t(n()));
-                ends.push(int64_t(values.size()));
-                if (qids.size()) fill_qids(n());
+            const char* const text = from;
+            const size_t groups = std::min(window, size_t(end - from)) / 64;
+            const uint32_t* s = places.reserve(groups * 64 + 64);
+            const uint32_t* last = separator_places(text, groups, places.data());
+            while (last > s && text[last[-1]] != '\n') --last;  // whole lines only
+            if (last == s && groups * 64 == window && window < size_t(1) << 30) {
+                window *= 2;
+                continue;
             }
-            from = next_line(p, end);
-            ++lines;
+            indices.reserve(groups * 16 + 1);  // a pair has four bytes at least
+            values.reserve(groups * 16 + 1);
+            numbers.reserve(groups * 16 + 1);
+            powers.reserve(groups * 16 + 1);
+            do {
+                if (s < last && from - begin >= 16 && common_row(indices, values, from, text, end, s)) {
+                    from = text + s[-1] + 1;
+                    continue;
+                }
+                if (s < last) forget(), problem.clear();
+                const Outcome outcome = any_line(indices, values, from, end);
+                if (outcome != Outcome::sound) return outcome == Outcome::too_wide;
+                while (s < last && text + *s < from) ++s;
+            } while (s < last);
         }
         return true;
     }

@@ -215,7 +215,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         [](PyLearner& l, const Rows& rows, const std::optional<Floats>& c, const std::optional<Order>& order,
            int64_t begin, int64_t end) {
             check_order(rows, order, begin, end);
-            if (rows.d() != l.features || (c && int64_t(c->shape(0)) != rows.n()))
+            if (rows.d() > l.features || (c && int64_t(c->shape(0)) != rows.n()))
                 throw std::invalid_argument("rows do not fit the weights of the learner or of the samples");
             const Visits v{nullptr, c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
             Learner seen;

@@ -145,29 +145,14 @@ class Columns {
 // Labels that are text as NumPy has them: as many characters for each as the longest needs.
 nb::object text_labels(const NamedLines& rows) {
     const size_t n = rows.n();
-    auto each = [&](size_t i, auto&& f) {  // f(code point); the labels are known to be UTF-8
-        const char *p = rows.text.data() + (i ? rows.ends[i - 1] : 0), *const end = rows.text.data() + rows.ends[i];
-        while (p < end) {
-            uint32_t c = static_cast<unsigned char>(*p++);
-            const int more = c < 0xC0 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
-            if (more) c &= 0x3Fu >> more;
-            for (int k = 0; k < more; ++k) c = c << 6 | (static_cast<unsigned char>(*p++) & 0x3F);
-            f(c);
-        }
-    };
+    auto begin = [&](size_t i) { return rows.text.data() + (i ? rows.ends[i - 1] : 0); };
+    auto end = [&](size_t i) { return rows.text.data() + rows.ends[i]; };
     size_t width = 1;
-    for (size_t i = 0; i < n; ++i) {
-        size_t length = 0;
-        each(i, [&](uint32_t) { ++length; });
-        width = std::max(width, length);
-    }
+    for (size_t i = 0; i < n; ++i) width = std::max(width, size_t(utf8_length(begin(i), end(i))));
     if (n && width > SIZE_MAX / 4 / n) throw std::bad_alloc();
     uint32_t* const letters = static_cast<uint32_t*>(std::calloc(std::max(n * width, size_t(1)), 4));
     if (!letters) throw std::bad_alloc();
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t* out = letters + i * width;
-        each(i, [&](uint32_t c) { *out++ = c; });
-    }
+    for (size_t i = 0; i < n; ++i) from_utf8(begin(i), end(i), letters + i * width);
     return array_of(letters, n * width).attr("view")("U" + std::to_string(width));
 }
 
@@ -190,14 +175,20 @@ nb::tuple view(nb::handle self, NamedLines& rows) {
 
 nb::tuple take(NamedLines& rows) {
     nb::object labels = nb::none();
-    if (rows.kind == NamedLines::Kind::number) labels = copy_of(rows.labels);
+    if (rows.kind == NamedLines::Kind::number) labels = hand_over(rows.labels);
     if (rows.kind == NamedLines::Kind::text) labels = text_labels(rows);
-    nb::object weights = rows.weights.size() ? copy_of(rows.weights) : nb::none();
-    nb::tuple out = nb::make_tuple(labels, weights, hand_over(rows.values), hand_over(rows.indices),
-                                   hand_over(rows.pointers), Names(rows.names.take()));
-    rows.pointers.push(0);
-    rows.clear();
-    return out;
+    nb::object weights = rows.weights.size() ? hand_over(rows.weights) : nb::none();
+    return nb::make_tuple(labels, weights, hand_over(rows.values), hand_over(rows.indices), hand_over(rows.pointers),
+                          Names(rows.names.take()));
+}
+
+constexpr const char* kind_names[] = {"", "number", "text", "none"};
+
+NamedLines::Options options(const std::string& label, const std::string& kind, bool skip_bad, int64_t max_line) {
+    if (label != "required" && label != "optional") throw std::invalid_argument("label is 'required' or 'optional'");
+    for (int k = 0; k < 4; ++k)
+        if (kind == kind_names[k]) return {label == "required", NamedLines::Kind(k), skip_bad, max_line};
+    throw std::invalid_argument("the kind of labels is '', 'number', 'text' or 'none'");
 }
 
 // What all parsers of lines offer.
@@ -217,10 +208,8 @@ void bind_lines(Class& c) {
         .def_prop_ro("lines", [](const Parser& rows) { return rows.lines; }, "Lines read so far.")
         .def_prop_ro("problem", [](const Parser& rows) { return rows.problem; },
                      "What is wrong with the line after them.")
-        .def_prop_ro("kind", [](const Parser& rows) {
-            static const char* const names[] = {"none", "number", "text"};
-            return rows.n() ? names[size_t(rows.kind)] : "";
-        })
+        .def_prop_ro("kind", [](const Parser& rows) { return kind_names[int(rows.kind)]; },
+                     "Of the labels: 'number', 'text' or 'none'; '' before the first row.")
         .def_prop_ro("n_skipped", [](const Parser& rows) { return rows.n_skipped; })
         .def_prop_ro("skipped", [](const Parser& rows) { return rows.skipped; },
                      "The first few lines passed over: (line, from 0; what is wrong).")
@@ -234,12 +223,7 @@ void bind_lines(Class& c) {
         .def("row_lines", [](const Parser& rows) { return copy_of(rows.row_lines); }, "The same of all rows.")
         .def("view", [](nb::handle self) { return view(self, nb::cast<Parser&>(self)); },
              "(labels or None, weights or None, data, indices, indptr, names), until the next parse or clear.")
-        .def("take", [](Parser& rows) { return take(rows); }, "The same, handed over; then be empty.");
-}
-
-NamedLines::Options options(const std::string& label, bool skip_bad, int64_t max_line) {
-    if (label != "required" && label != "optional") throw std::invalid_argument("label is 'required' or 'optional'");
-    return {label == "required", skip_bad, max_line};
+        .def("take", [](Parser& rows) { return take(rows); }, "The same, handed over; only `row_line` and counts are left, and the next parse begins anew.");
 }
 
 // Checked once, so that no index can lead outside.
@@ -343,10 +327,10 @@ void bind_named(nb::module_& m) {
     auto vw = nb::class_<VwRows>(m, "VwRows", "Rows read from Vowpal Wabbit text.");
     vw.def(
         "__init__",
-        [](VwRows* self, const std::string& label, bool skip_bad, int64_t max_line) {
-            new (self) VwRows(options(label, skip_bad, max_line));
+        [](VwRows* self, const std::string& label, const std::string& kind, bool skip_bad, int64_t max_line) {
+            new (self) VwRows(options(label, kind, skip_bad, max_line));
         },
-        nb::kw_only(), nb::arg("label") = "required", nb::arg("skip_bad") = false,
+        nb::kw_only(), nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false,
         nb::arg("max_line") = int64_t(1) << 26);
     bind_lines<VwRows>(vw);
 
@@ -354,14 +338,14 @@ void bind_named(nb::module_& m) {
     json.def(
         "__init__",
         [](JsonRows* self, std::string label_key, std::optional<std::string> weight_key, std::string features_key,
-           nb::iterable ignore, const std::string& label, bool skip_bad, int64_t max_line) {
+           nb::iterable ignore, const std::string& label, const std::string& kind, bool skip_bad, int64_t max_line) {
             JsonKeys keys{std::move(label_key), std::move(weight_key), std::move(features_key), {}};
             for (nb::handle key : ignore) keys.ignored.emplace(utf8(key));
-            new (self) JsonRows(std::move(keys), options(label, skip_bad, max_line));
+            new (self) JsonRows(std::move(keys), options(label, kind, skip_bad, max_line));
         },
         nb::arg("label_key") = "label", nb::arg("weight_key").none() = nb::none(), nb::arg("features_key") = "features",
         nb::arg("ignore") = nb::make_tuple(), nb::kw_only(), nb::arg("label") = "required",
-        nb::arg("skip_bad") = false, nb::arg("max_line") = int64_t(1) << 26);
+        nb::arg("kind") = "", nb::arg("skip_bad") = false, nb::arg("max_line") = int64_t(1) << 26);
     bind_lines<JsonRows>(json);
 
     m.def(

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "decimal.h"
+#include "utf8.h"
 #include "vocabulary.h"
 
 namespace novikoff {
@@ -56,7 +57,8 @@ struct NamedRows {
     NamedRows() { pointers.push(0); }
 
     void clear() {
-        pointers.shrink(1);
+        pointers.clear();
+        pointers.push(0);
         indices.clear(), values.clear(), latest.clear();
         names.clear();
         drop_row();
@@ -84,6 +86,7 @@ struct NamedRows {
         const size_t m = staged.size();
         const int64_t known = names.size();
         for (size_t i = 0; i < m; ++i) number(staged[i]);
+        while (int64_t(latest.size()) < names.size()) latest.push(-1);
         const int64_t begin = int64_t(values.size());
         double* const x = values.extend(m) - begin;
         int32_t* const j = indices.extend(m) - begin;
@@ -124,17 +127,14 @@ struct NamedRows {
     Growing<int64_t> latest;  // a name's latest value
 
     void number(Staged& s) {
-        const bool is_short = s.length <= 8;
-        const char* p = is_short ? nullptr : long_names.data() + s.key;
-        int64_t id = is_short ? names.find_short(s.key, s.length, s.hash) : names.find_long(p, s.length, s.hash);
-        if (id < 0) {
-            char bytes[8];
-            if (is_short) {
-                for (int k = 0; k < 8; ++k) bytes[k] = char(s.key >> 8 * k);
-                p = bytes;
-            }
-            id = names.add(p, s.length, s.hash);
-            latest.push(-1);
+        int64_t id;
+        if (s.length <= 8) {
+            id = names.find_short(s.key, s.length, s.hash);
+            if (id < 0) id = names.add_short(s.key, s.length, s.hash);
+        } else {
+            const char* const p = long_names.data() + s.key;
+            id = names.find_long(p, s.length, s.hash);
+            if (id < 0) id = names.add(p, s.length, s.hash);
         }
         s.key = uint64_t(id);
     }
@@ -153,15 +153,17 @@ struct NamedRows {
 // What a parser of lines shares with every other: labels, weights, and what became of each line.
 class NamedLines : public NamedRows {
   public:
-    enum class Kind { none, number, text };
+    enum class Kind { unknown, number, text, none };
     struct Options {
-        bool label_required = true, skip_bad = false;
+        bool label_required = true;
+        Kind kind = Kind::unknown;  // of the labels, when it is known
+        bool skip_bad = false;
         int64_t max_line = int64_t(1) << 26;  // bytes
     };
 
-    Kind kind = Kind::none;   // of the labels; none as long as no row has one
-    Growing<double> labels;   // NaN for a row without
-    Growing<char> text;       // of labels that are text
+    Kind kind;                // of the labels: that of the first row
+    Growing<double> labels;   // when they are numbers
+    Growing<char> text;       // when they are text
     Growing<int64_t> ends;    // of each row's label in it
     Growing<double> weights;  // empty as long as all are 1
     Growing<int64_t> row_lines;
@@ -170,14 +172,14 @@ class NamedLines : public NamedRows {
     int64_t n_skipped = 0;
     std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, from 0, and what is wrong
 
-    explicit NamedLines(Options o) : options(o) {}
+    explicit NamedLines(Options o) : kind(o.kind), options(o) {}
 
     size_t n() const { return row_lines.size(); }
 
     void clear() {
         NamedRows::clear();
         labels.clear(), text.clear(), ends.clear(), weights.clear(), row_lines.clear(), skipped.clear();
-        kind = Kind::none;
+        kind = options.kind;
         lines = n_skipped = 0;
         problem.clear();
     }
@@ -197,6 +199,8 @@ class NamedLines : public NamedRows {
     // something is wrong.
     template <class Line>
     bool parse_lines(const char* from, const char* end, Line&& line) {
+        if (pointers.size() != n() + 1) clear();  // the rows were handed over
+        problem.clear();
         while (from < end) {
             const Kind kind_before = kind;
             is_row = false;
@@ -220,16 +224,15 @@ class NamedLines : public NamedRows {
         return true;
     }
 
-    bool no_label() {
-        if (options.label_required) return false;
-        labels.push(std::numeric_limits<double>::quiet_NaN());
-        if (kind == Kind::text) ends.push(int64_t(text.size()));
-        return true;
+    bool is_kind(Kind k) {
+        if (kind == Kind::unknown) kind = k;
+        return kind == k;
+    }
+    bool no_label(const std::string& message) {
+        return (!options.label_required && is_kind(Kind::none)) || wrong(message);
     }
     bool number_label(double y, std::string_view shown) {
-        if (kind == Kind::text)
-            return wrong("the label " + quoted(shown) + " is a number, but those before are text");
-        kind = Kind::number;
+        if (!is_kind(Kind::number)) return other_kind(shown);
         labels.push(y);
         return true;
     }
@@ -240,44 +243,24 @@ class NamedLines : public NamedRows {
         if (d == Decimal::good) return number_label(y, token);
         if (d == Decimal::too_large) return wrong("label " + quoted(token) + " is too large for float64");
         if (says_not_finite(token)) return wrong("expected a finite label, found " + quoted(token));
-        if (kind == Kind::number)
-            return wrong("the label " + quoted(token) + " is text, but those before are numbers");
-        if (!is_utf8(token)) return wrong("the label " + quoted(token) + " is not UTF-8");
+        if (utf8_length(token.data(), token.data() + token.size()) < 0)
+            return wrong("the label " + quoted(token) + " is not UTF-8");
         if (token.find('\0') != token.npos) return wrong("the label " + quoted(token) + " has a NUL character");
-        while (ends.size() < n()) ends.push(0);
-        kind = Kind::text;
-        labels.push(std::numeric_limits<double>::quiet_NaN());
+        if (!is_kind(Kind::text)) return other_kind(token);
         text.append(token.data(), token.size());
         ends.push(int64_t(text.size()));
         return true;
+    }
+    bool other_kind(std::string_view token) {
+        return wrong((kind == Kind::number ? "expected a number as label" : kind == Kind::text ? "expected text as label"
+                                                                                              : "expected no label") +
+                     (", as in the rows before, found " + quoted(token)));
     }
     bool weight(double w, std::string_view shown) {
         if (!(w >= 0)) return wrong("expected a weight of 0 or more, found " + quoted(shown));
         while (weights.size() < n()) weights.push(1);
         weights.push(w);
         return true;
-    }
-
-    static bool is_utf8(std::string_view s) {
-        for (size_t i = 0; i < s.size();) {
-            const size_t n = utf8_length(s.data() + i, s.data() + s.size());
-            if (!n) return false;
-            i += n;
-        }
-        return true;
-    }
-    // Bytes of the character at p (RFC 3629: shortest form, no surrogates, up to U+10FFFF), 0 when there is none.
-    static size_t utf8_length(const char* p, const char* end) {
-        auto byte = [&](size_t i) { return i < size_t(end - p) ? static_cast<unsigned char>(p[i]) : 0u; };
-        auto follows = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
-        const unsigned a = byte(0), b = byte(1);
-        if (a < 0x80) return p < end;
-        if (a < 0xC2 || a > 0xF4 || !follows(1)) return 0;
-        if (a < 0xE0) return 2;
-        if (!follows(2)) return 0;
-        if (a < 0xF0) return (a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) ? 0 : 3;
-        if (!follows(3)) return 0;
-        return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
     }
 
   private:
@@ -293,9 +276,9 @@ class NamedLines : public NamedRows {
     void undo(Kind kind_before) {
         drop_row();
         kind = kind_before;
-        labels.shrink(n());
+        labels.shrink(std::min(labels.size(), n()));
         weights.shrink(std::min(weights.size(), n()));
-        ends.shrink(kind == Kind::text ? n() : 0);
+        ends.shrink(std::min(ends.size(), n()));
         text.shrink(ends.size() ? size_t(ends[ends.size() - 1]) : 0);
     }
 };

@@ -31,6 +31,16 @@ struct NameList {
         ends.push(int64_t(bytes.size()));
         hashes.push(hash);
     }
+    // A name of up to eight bytes, given as short_key.
+    void push_short(uint64_t key, size_t n, uint64_t hash) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        key = __builtin_bswap64(key);
+#endif
+        std::memcpy(bytes.extend(8), &key, 8);  // no call for a few bytes
+        bytes.shrink(bytes.size() - 8 + n);
+        ends.push(int64_t(bytes.size()));
+        hashes.push(hash);
+    }
     void truncate(int64_t n) {
         bytes.shrink(size_t(begin(n)));
         ends.shrink(size_t(n));
@@ -48,14 +58,43 @@ inline uint64_t short_key(const char* p, size_t n) {
     return w;
 }
 
+// Memory for tables that are read here and there: on huge pages when it is large, which spares the processor most
+// of the work of finding where a page lies.
+template <class T>
+struct HugePages {
+    using value_type = T;
+    static constexpr size_t page = size_t(1) << 21;
+
+    HugePages() = default;
+    template <class U>
+    HugePages(const HugePages<U>&) {}
+
+    T* allocate(size_t n) {
+        if (n > (SIZE_MAX - page) / sizeof(T)) throw std::bad_alloc();
+        size_t size = n * sizeof(T);
+        const bool large = size >= page / 2;
+        if (large) size = (size + page - 1) / page * page;
+        void* const p = large ? std::aligned_alloc(page, size) : std::malloc(size);
+        if (!p) throw std::bad_alloc();
+#if defined(__linux__)
+        if (large) madvise(p, size, MADV_HUGEPAGE);
+#endif
+        return static_cast<T*>(p);
+    }
+    void deallocate(T* p, size_t) { std::free(p); }
+    friend bool operator==(const HugePages&, const HugePages&) { return true; }
+    friend bool operator!=(const HugePages&, const HugePages&) { return false; }
+};
+
 class Vocabulary {
     struct Slot {
         uint64_t key;     // a short name itself, or a long one's hash
         uint32_t length;  // plus one; 0 when the slot is free
         uint32_t id;
     };
+    using Table = std::vector<Slot, HugePages<Slot>>;
     static constexpr size_t smallest = 1024;
-    std::vector<Slot> slots = std::vector<Slot>(smallest);
+    Table slots = Table(smallest);
     uint64_t mask = smallest - 1;
 
     void place(uint64_t key, uint32_t length, uint32_t id, uint64_t hash) {
@@ -65,8 +104,12 @@ class Vocabulary {
     }
     // By number, not by place: whoever came later never stands before an older name in a chain, which is what
     // truncate() relies on.
-    void enlarge() {
-        std::vector<Slot>(2 * slots.size()).swap(slots);
+    void make_room() {
+        if (size() == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 - 1 names");
+        if (2 * (size_t(size()) + 1) > slots.size()) enlarge();
+    }
+    __attribute__((noinline)) void enlarge() {
+        Table(2 * slots.size()).swap(slots);
         mask = slots.size() - 1;
         for (int64_t i = 0; i < list.size(); ++i) {
             const std::string_view name = list[i];
@@ -112,13 +155,19 @@ class Vocabulary {
             if (!s.length) return -1;
         }
     }
-    // Adds a name that is not there.
-    __attribute__((noinline)) int64_t add(const char* p, size_t n, uint64_t hash) {
-        if (size() == std::numeric_limits<int32_t>::max() || n >= std::numeric_limits<uint32_t>::max())
-            throw std::length_error("more than 2^31 - 1 names of features");
-        if (2 * (size_t(size()) + 1) > slots.size()) enlarge();
-        place(n <= 8 ? short_key(p, n) : hash, uint32_t(n + 1), uint32_t(size()), hash);
+    // These add a name that is not there.
+    int64_t add(const char* p, size_t n, uint64_t hash) {
+        if (n <= 8) return add_short(short_key(p, n), n, hash);
+        if (n >= std::numeric_limits<uint32_t>::max()) throw std::length_error("a name of 2^32 - 1 bytes or more");
+        make_room();
+        place(hash, uint32_t(n + 1), uint32_t(size()), hash);
         list.push(p, n, hash);
+        return size() - 1;
+    }
+    int64_t add_short(uint64_t key, size_t n, uint64_t hash) {
+        make_room();
+        place(key, uint32_t(n + 1), uint32_t(size()), hash);
+        list.push_short(key, n, hash);
         return size() - 1;
     }
     // Takes back all names but the first n.
@@ -130,12 +179,11 @@ class Vocabulary {
         }
         list.truncate(n);
     }
-    // Hands over the names, and is empty.
+    // Hands over the names, and is as new.
     NameList take() {
-        std::fill(slots.begin(), slots.end(), Slot{});
-        NameList out;
-        std::swap(out, list);
-        return out;
+        Table(smallest).swap(slots);
+        mask = smallest - 1;
+        return std::exchange(list, NameList());
     }
 };
 

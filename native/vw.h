@@ -84,9 +84,11 @@ class VwRows final : public NamedLines {
             fields[n] = t;
         }
         if (n == 0) {
-            if (no_label()) return p;
-            if (tag.empty()) return wrong_here("expected a label before |");
-            return wrong_here("expected a label, found only the tag " + quoted(tag) + " (a label needs a blank before |)");
+            if (no_label(tag.empty() ? "expected a label before |"
+                                     : "expected a label, found only the tag " + quoted(tag) +
+                                           " (a label needs a blank before |)"))
+                return p;
+            return nullptr;
         }
         if (!simple_label(fields[0])) return nullptr;
         double x = 0;

@@ -149,7 +149,7 @@ def test_text_labels():
     assert [r[0] for r in read('{"label":"ü\\n"}\n{"label":"x"}'.encode())] == ["ü\n", "x"]
     parser = _core.JsonRows()
     assert not parser.parse(b'{"label":"a"}\n{"label":true}') and parser.lines == 1
-    assert parser.problem == "column 10: the label 'true' is a number, but those before are text"
+    assert parser.problem == "column 10: expected text as label, as in the rows before, found 'true'"
     parser.clear()
     assert not parser.parse(b'{"label":"a\\u0000"}')
     assert parser.problem == "column 10: the label 'a\\x00' has a NUL character"
@@ -171,7 +171,7 @@ def test_numbers_are_correctly_rounded(number):
         (b'{"label":null}', "expected a label under the key 'label', found none"),
         (b'{"label":{}}', "column 10: expected a number or a string as label, found '{}}'"),
         (b'{"label":"nan"}', "column 10: expected a finite label, found 'nan'"),
-        (b'{"label":"x"}', "column 10: the label 'x' is text, but those before are numbers"),
+        (b'{"label":"x"}', "column 10: expected a number as label, as in the rows before, found 'x'"),
         (b'{"label":1,"weight":-1}', "column 21: expected a weight of 0 or more, found '-1'"),
         (b'{"label":1,"weight":"1"}', "column 21: expected a number as weight, found '\"1\"}'"),
         (b'{"label":1,"a":1,"a":2}', "column 18: the key 'a' comes twice"),

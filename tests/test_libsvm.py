@@ -31,6 +31,10 @@ NUMBERS = st.one_of(
 )
 
 
+# Rows in the middle of a block, with others around them, are read in another way than those at its ends.
+AROUND = b"7 1:1 2:0.25\n" * 12
+
+
 def read(text, **parameters):
     return novikoff.load(io.BytesIO(text), **parameters)
 
@@ -75,6 +79,7 @@ def files(draw):
 @example(b"1 1:1\r")
 def test_reads_what_the_peer_reads(text):
     like_peer(read(text), text)
+    like_peer(read(AROUND + text + b"\n" + AROUND), AROUND + text + b"\n" + AROUND)
 
 
 @given(NUMBERS)
@@ -97,12 +102,16 @@ def test_numbers_are_correctly_rounded(number):
         X, y = read(text.encode(), dtype=np.float64)
         assert X.data[:1].tobytes() == want.tobytes()
     assert y[0] == want
+    X, y = read(AROUND + f"{number} 4:{number} 123456:{number}\n".encode() + AROUND)
+    assert X.data[24:26].tobytes() == np.array([want, want]).tobytes() and y[12] == want
 
 
 @given(NUMBERS.filter(lambda s: abs(float(s)) < 1e38))
 def test_float32_is_rounded_from_the_double(number):
     X, _ = read(f"1 1:{number}".encode(), dtype="float32")
     assert X.dtype == np.float32 and X.data.tobytes() == np.float32(float(number)).tobytes()
+    X, _ = read(AROUND + f"1 1:{number}\n".encode() + AROUND, dtype="float32")
+    assert X.data[24].tobytes() == np.float32(float(number)).tobytes()
 
 
 SAMPLE = (
@@ -241,6 +250,7 @@ def test_malformed_line(name, tmp_path):
         (b"", b"", 1),
         (b"# c\n1 1:1\r\n\n", b"", 4),
         (b"1 1:1 2:2\n", b"\n2 3:4\n", 2),
+        (AROUND, b"\n" + AROUND, 13),
     ):
         path.write_bytes(before + line + after)
         for parameters in ({}, {"block_size": 3}, {"n_jobs": 2, "block_size": 3}):
@@ -362,6 +372,8 @@ def test_damaged_text_is_read_or_refused(text, data):
             | st.sampled_from([b":", b" ", b"\n", b"\r", b".", b"e", b"qid:", b"9" * 20])
         )
         text[at : at + data.draw(st.integers(0, 3))] = junk
+    if data.draw(st.booleans()):
+        text = AROUND + text + b"\n" + AROUND
     outcomes = []
     for parameters in ({}, {"block_size": 3}, {"n_jobs": 2, "block_size": 16}):
         try:

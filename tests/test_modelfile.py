@@ -20,7 +20,7 @@ from safetensors.numpy import save as save_tensors
 import novikoff
 from novikoff import Perceptron, modelfile, modelstate
 from novikoff.block import Block, Csr
-from novikoff.features import NumberedFeatures
+from novikoff.features import NamedFeatures, NumberedFeatures
 from novikoff.linear import LinearModel
 from novikoff.model import Learner, Model, Settings
 
@@ -328,13 +328,54 @@ def test_feature_names(tmp_path):
     X, y = data()
     frame = pd.DataFrame(X, columns=[*"abcdef", "g\nh"])
     model = Perceptron(max_epochs=2, random_state=0).fit(frame, y)
-    try:
-        model.save(tmp_path / "m")
-    except (NotImplementedError, TypeError):
-        pytest.skip("NamedFeatures is not there yet")
+    model.save(tmp_path / "m")
     loaded = Perceptron.load(tmp_path / "m")
     assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
     assert same_bits(loaded.predict(frame), model.predict(frame))
+
+
+@pytest.mark.parametrize("hash_bits", [None, 18])
+def test_named_features(tmp_path, hash_bits):
+    """Names, or hashes with the first names that led to them, and the way from a name to its column."""
+    features = NamedFeatures(hash_bits=hash_bits, seed=5)
+    columns = features.place(["a b", "job=cook", "new\nline", "é"])
+    model = Model(2, features.n_columns, Settings())
+    model.learners[0].weights[columns, 0] = [1, 2, 3, -4]
+    LinearModel(model, np.array(["x", "y"]), features).save(tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < 4000
+    loaded = novikoff.load_model(tmp_path / "m")
+    assert loaded.top_features("y") == [("new\nline", 3.0), ("job=cook", 2.0), ("a b", 1.0)]
+    assert loaded.features.place(["job=cook"]).tolist() == [columns[1]]
+    facts, arrays = modelfile.read_file(tmp_path / "m", "model")
+    for name in (name for name in arrays if name.startswith("features.")):
+        for wrong in (arrays[name][:-1], arrays[name].reshape(1, -1), arrays[name] * 0 - 1):
+            with pytest.raises(ValueError) as info:
+                refused_file(tmp_path / "bad", facts, arrays | {name: wrong})
+            assert "\n" not in str(info.value)
+
+
+def refused_file(path, facts, arrays):
+    modelfile.write_file(path, facts, arrays, "model")
+    novikoff.load_model(path)
+
+
+def test_scaling_that_does_not_fit(tmp_path):
+    """Checked before the scaling is made."""
+    good = {"scaling.centre": np.zeros(1), "scaling.scale": np.ones(4)}
+    for name, wrong in [
+        ("scale", np.ones(5)),
+        ("scale", np.zeros(4)),
+        ("scale", np.full(4, np.nan)),
+        ("centre", np.ones(5)),
+        ("centre", np.ones((1, 1))),
+    ]:
+
+        def change(facts, arrays, name=name, wrong=wrong):
+            facts["scaling"] = {"kind": "standard"}
+            arrays.update(good | {f"scaling.{name}": wrong})
+
+        said = refused(tmp_path / "m", crafted(change))
+        assert name in said or "scaling" in said
 
 
 # ---- failing to write ----------------------------------------------------------------------------------

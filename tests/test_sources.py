@@ -227,8 +227,7 @@ def test_formats_are_told_from_the_content(content, format):
 def test_formats_are_told_from_the_name(tmp_path):
     for name, format in (("x.svm", "libsvm"), ("x.LIBSVM.gz", "libsvm"), ("a/x.vw.zst", "vw"),
                          ("x.tab", "tsv"), ("x.ndjson.bz2", "jsonl"), ("x.feather", "arrow"),
-                         ("x.parquet", "parquet"),
-                         ("x.csv.xz", "csv"), ("x.txt", None), ("a9a.xz", None), ("x", None)):  # fmt: skip
+                         ("x.parquet", "parquet"), ("x.csv.xz", "csv"), ("x.xz", None)):  # fmt: skip
         assert sources.format_by_name(name) == format
     (tmp_path / "a.svm").write_bytes(b"1 1:1\n")
     (tmp_path / "b.csv").write_bytes(b"a,b\n")

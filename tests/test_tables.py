@@ -9,6 +9,8 @@ import io
 import lzma
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -632,6 +634,28 @@ def test_a_models_recipe_applied_to_other_tables() -> None:
     table = pa.table({"b": ["v"], "a": ["7"]})
     with pytest.raises(ValueError, match="the column 'a' is of type string, but was taken for a number"):
         read(TableSource(written(table, "parquet"), features=features, label_optional=True))
+
+
+def test_dates_for_a_model_of_timestamps() -> None:
+    stamps = pa.table({"t": pa.array([EPOCH, EPOCH + dt.timedelta(days=1)], pa.timestamp("ms")), "y": [0, 1]})
+    source = TableSource(written(stamps, "parquet"))
+    read(source)
+    for type_ in (pa.date32(), pa.date64()):
+        dates = pa.table({"t": pa.array([dt.date(1970, 1, 2)], type_), "y": [0]})
+        rows = read(TableSource(written(dates, "parquet"), features=fixed(source)))[1]
+        assert rows == [{"t": 1, "t.month=1": 1, "t.weekday=5": 1, "t.hour=0": 1}]
+
+
+def test_reading_loads_neither_pandas_nor_scipy(tmp_path: Path) -> None:
+    for form in FORMS:
+        (tmp_path / form).write_bytes(written(MIXED, form).getvalue())
+    program = (
+        "import sys; from novikoff.tables import TableSource\n"
+        f"for form in {FORMS!r}:\n"
+        f"    for block in TableSource({str(tmp_path)!r} + '/' + form, header=True).blocks(): pass\n"
+        "assert not {'pandas', 'scipy', 'sklearn'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_damaged_recipe_is_refused() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import novikoff
 from novikoff import streaming
+from novikoff.features import NumberedFeatures
 from novikoff.labels import Renaming, StreamClasses
 from novikoff.model import Settings
 from novikoff.scaling import Scaling
@@ -52,7 +53,7 @@ def twin(X, y, grid, fold, parts, settings=None, class_weight=None):
             A, B = X[learn], X[held]
             if scale is not None:
                 block = streaming.Block(A, None, None, 0, str)
-                scaling = Scaling.measure(scale, [block])
+                scaling = Scaling.measure(scale, [block], NumberedFeatures(X.shape[1]))
                 A, B = scaling.transform(A), scaling.transform(B)
             for rule in grid.rules:
                 for C in grid.Cs if rule in ("pa1", "pa2") else [1.0]:

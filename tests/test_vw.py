@@ -150,7 +150,7 @@ def test_names_are_those_of_the_online_learner():
         (b"1,2 | a", "expected one label, found several: '1,2'"),
         (b"nan | a", "expected a finite label, found 'nan'"),
         (b"1e999 | a", "label '1e999' is too large for float64"),
-        (b"x | a", "the label 'x' is text, but those before are numbers"),
+        (b"x | a", "expected a number as label, as in the rows before, found 'x'"),
         (b"1 -1 |a", "expected a weight of 0 or more, found '-1'"),
         (b"1 x |a", "expected a number as importance, found 'x'"),
         (b"1 inf |a", "expected a finite importance, found 'inf'"),
@@ -190,16 +190,24 @@ def test_text_labels():
     assert [r[0] for r in read("ü |a\nspam |b\n<=50K |c\n".encode())] == ["ü", "spam", "<=50K"]
     parser = _core.VwRows()
     assert not parser.parse(b"spam | a\n1 | b\n") and parser.lines == 1
-    assert parser.problem == "the label '1' is a number, but those before are text"
+    assert parser.problem == "expected text as label, as in the rows before, found '1'"
     parser.clear()
     assert not parser.parse(b"\xff | a") and "is not UTF-8" in parser.problem
 
 
 def test_labels_may_be_optional():
     assert [r[0] for r in read(b"| a\n'tag | b\n", label="optional")] == [None, None]
-    labels = [r[0] for r in read(b"| a\n2 | b\n", label="optional")]
-    assert np.isnan(labels[0]) and labels[1] == 2
-    assert [r[0] for r in read(b"| a\nx | b\n| c\n", label="optional")] == ["", "x", ""]
+    for text, message in (
+        (b"| a\n2 | b", "expected no label, as in the rows before, found '2'"),
+        (b"2 | a\n| b", "expected a label before |"),
+    ):
+        parser = _core.VwRows(label="optional")
+        assert not parser.parse(text) and (parser.lines, parser.problem) == (1, message)
+    parser = _core.VwRows(kind="text")
+    assert (
+        not parser.parse(b"1 | a")
+        and parser.problem == "expected text as label, as in the rows before, found '1'"
+    )
     with pytest.raises(ValueError, match="'required' or 'optional'"):
         _core.VwRows(label="none")
 
@@ -221,7 +229,8 @@ def test_a_view_is_what_take_hands_over():
     copies = [a.tolist() for a in viewed[:5]] + [viewed[5].strings()]
     taken = parser.take()
     assert [a.tolist() for a in taken[:5]] + [taken[5].strings()] == copies
-    assert parser.n == 0 and parser.parse(b"1 | z\n") and parser.take()[5].strings() == ["z"]
+    assert parser.n == 2 and parser.row_line(1) == 1  # messages still need it
+    assert parser.parse(b"1 | z\n") and parser.n == 1 and parser.take()[5].strings() == ["z"]
 
 
 @given(st.binary(max_size=80) | st.text("1-.e:| ab'^\t\n\r", max_size=60).map(str.encode))

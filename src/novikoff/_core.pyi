@@ -167,7 +167,7 @@ LabelledCsr = tuple[
 class _NamedLines:
     """What all parsers of lines with named features offer. Lines are counted from 0."""
 
-    def parse(self, text: Any, /) -> bool: ...
+    def parse(self, text: bytes | bytearray | memoryview, /) -> bool: ...
     def clear(self) -> None: ...
     @property
     def n(self) -> int: ...
@@ -189,7 +189,9 @@ class _NamedLines:
 class VwRows(_NamedLines):
     """Rows read from Vowpal Wabbit text."""
 
-    def __init__(self, *, label: str = "required", skip_bad: bool = False, max_line: int = ...) -> None: ...
+    def __init__(
+        self, *, label: str = "required", kind: str = "", skip_bad: bool = False, max_line: int = ...
+    ) -> None: ...
 
 class JsonRows(_NamedLines):
     """Rows read from JSON lines."""
@@ -202,6 +204,7 @@ class JsonRows(_NamedLines):
         ignore: Iterable[str] = (),
         *,
         label: str = "required",
+        kind: str = "",
         skip_bad: bool = False,
         max_line: int = ...,
     ) -> None: ...

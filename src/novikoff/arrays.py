@@ -56,6 +56,11 @@ def rows_of(X: Any) -> _core.Rows:
     return _core.Rows(X)
 
 
+def some_rows(X: Any, rows: Any) -> Any:
+    """The rows with these numbers."""
+    return X.some_rows(rows) if hasattr(X, "some_rows") else X[rows]
+
+
 def in_order(X: Any) -> Any:
     """A CSR copy with the indices of each row sorted and repeated ones added up."""
     X = X.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,6 +28,16 @@ class Csr(NamedTuple):
     @property
     def nnz(self) -> int:
         return len(self.data)
+
+    def some_rows(self, rows: npt.NDArray[Any]) -> Csr:
+        """The rows with these numbers."""
+        sizes = np.diff(self.indptr)[rows]
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(ends[-1]) + np.repeat(self.indptr[rows] - ends[:-1], sizes)
+        indptr = ends.astype(self.indptr.dtype)
+        return Csr(
+            self.data[places], self.indices[places], indptr, (len(rows), self.shape[1]), self.is_sorted
+        )
 
 
 Matrix = Csr | npt.NDArray[Any]
@@ -65,3 +75,50 @@ class Block:
     @property
     def n_rows(self) -> int:
         return int(self.X.shape[0])
+
+
+def gather(blocks: Iterable[Block]) -> Block:
+    """All blocks as one."""
+    parts = list(blocks)
+    if len(parts) == 1:
+        return parts[0]
+    columns = max(part.X.shape[1] for part in parts)
+    starts = np.cumsum([0, *(part.n_rows for part in parts)])
+
+    def where(row: int) -> str:
+        k = int(np.searchsorted(starts, row, "right")) - 1
+        return parts[k].where(row - int(starts[k]))
+
+    weights = labels = None
+    if any(part.weights is not None for part in parts):
+        ones = [np.ones(part.n_rows) if part.weights is None else part.weights for part in parts]
+        weights = np.concatenate(ones)
+    if all(part.labels is not None for part in parts):
+        labels = np.concatenate([part.labels for part in parts if part.labels is not None])
+    X = _joined([part.X for part in parts], columns)
+    for part in parts:
+        part.X = np.zeros((0, 0))  # only `where` is needed any more
+    return Block(X, labels, weights, parts[-1].consumed, where)
+
+
+def _joined(parts: list[Matrix], columns: int) -> Matrix:
+    dense = [part for part in parts if not isinstance(part, Csr)]
+    if len(dense) == len(parts) and all(part.shape[1] == columns for part in dense):
+        return np.concatenate(dense)
+    sparse = [part if isinstance(part, Csr) else _sparse(part) for part in parts]
+    before = np.cumsum([0, *(part.nnz for part in sparse)])
+    width = np.int64 if before[-1] > 2**31 - 1 else np.result_type(*(part.indices.dtype for part in sparse))
+    ends = [part.indptr[1:] + first for part, first in zip(sparse, before, strict=False)]
+    return Csr(
+        np.concatenate([part.data for part in sparse]),
+        np.concatenate([part.indices for part in sparse]).astype(width, copy=False),
+        np.concatenate([[0], *ends]).astype(width),
+        (sum(part.shape[0] for part in sparse), columns),
+        all(part.is_sorted for part in sparse),
+    )
+
+
+def _sparse(X: npt.NDArray[Any]) -> Csr:
+    rows, indices = np.nonzero(X)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(X)))])
+    return Csr(X[rows, indices].astype(np.float64), indices.astype(np.int32), ends.astype(np.int32), X.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,14 @@ class ColumnarFile:
     number : int
         Which of them, from 0.
     format : {'parquet', 'arrow'}
+    categories : names of columns
+        Strings that are wanted as dictionaries, which Parquet files have them in mostly.
     """
 
-    def __init__(self, stream: ByteStream, number: int, format: str) -> None:
+    def __init__(self, stream: ByteStream, number: int, format: str, categories: Iterable[str] = ()) -> None:
         import pyarrow as pa
 
-        self.name, self._format = stream.names[number], format
+        self.name, self._format, self._categories = stream.names[number], format, list(categories)
         self._is_stream = format == "arrow" and not _first_bytes(stream, number).startswith(b"ARROW1")
         if not stream.can_reread and not self._is_stream:
             raise ValueError(
@@ -55,7 +57,15 @@ class ColumnarFile:
         import pyarrow.parquet
 
         if self._format == "parquet":
-            return pyarrow.parquet.ParquetFile(self._file, pre_buffer=False, buffer_size=1 << 18)
+            file = pyarrow.parquet.ParquetFile(self._file)
+            strings = {field.name for field in file.schema_arrow if pa.types.is_string(field.type)}
+            return pyarrow.parquet.ParquetFile(
+                self._file,
+                metadata=file.metadata,
+                read_dictionary=[name for name in self._categories if name in strings],
+                pre_buffer=False,
+                buffer_size=1 << 18,
+            )
         return pa.ipc.open_stream(self._file) if self._is_stream else pa.ipc.open_file(self._file)
 
     def batches(

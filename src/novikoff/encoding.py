@@ -252,10 +252,23 @@ def _check_kind(column: Column, array: pa.Array) -> None:
         )
 
 
-def _without_nulls(array: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_] | None]:
-    if array.null_count == 0:
-        return array, None
-    return array.fill_null(0), array.is_null().to_numpy(zero_copy_only=False)
+def _stored(array: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
+    """The numbers that an array consists of, 0 where it is null, and where it is.
+
+    Read from the array's memory: `to_numpy` would import pandas where there is one.
+    """
+    import pyarrow.types as types
+
+    part, (valid, data) = slice(array.offset, array.offset + len(array)), array.buffers()
+    nulls = None
+    if array.null_count:
+        nulls = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[part] == 0
+    if types.is_boolean(array.type):
+        values = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[part]
+    else:
+        form = "f" if types.is_floating(array.type) else "u" if types.is_unsigned_integer(array.type) else "i"
+        values = np.frombuffer(data, f"{form}{array.type.bit_width // 8}")[part]
+    return values if nulls is None else np.where(nulls, values.dtype.type(0), values), nulls
 
 
 def _numbers(column: Column, array: pa.Array) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
@@ -263,14 +276,9 @@ def _numbers(column: Column, array: pa.Array) -> tuple[Floats, npt.NDArray[np.bo
     import pyarrow as pa
     import pyarrow.types as types
 
-    if types.is_boolean(array.type):
-        array = array.cast(pa.uint8())
-    elif types.is_decimal(array.type):  # through text, so that the result is the nearest double
+    if types.is_decimal(array.type):  # through text, so that the result is the nearest double
         array = array.cast(pa.string()).cast(pa.float64())
-    elif types.is_float16(array.type):
-        array = array.cast(pa.float32())
-    array, nulls = _without_nulls(array)
-    values = array.to_numpy(zero_copy_only=False)
+    values, nulls = _stored(array)
     with np.errstate(over="ignore", invalid="ignore"):
         sound = values.dtype.kind != "f" or math.isfinite(values.sum())
     if not sound:  # or a sum of sound numbers that is too large
@@ -311,10 +319,8 @@ def _add_category(slots: _Slots, name: str, array: pa.Array) -> None:
 
 def _codes(array: pa.DictionaryArray) -> npt.NDArray[Any]:
     """Which of its values each row has; the number behind the last for null."""
-    codes = array.indices
-    if codes.null_count:  # whatever asks for pyarrow.compute takes long to load, and most tables do without
-        codes = codes.cast("int64").fill_null(len(array.dictionary))
-    return np.asarray(codes.to_numpy(zero_copy_only=False))
+    codes, nulls = _stored(array.indices)
+    return codes if nulls is None else np.where(nulls, len(array.dictionary), codes.astype(np.int64))
 
 
 def _texts(values: pa.Array) -> list[str]:
@@ -349,16 +355,12 @@ def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
 
 
 def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int) -> None:
-    import pyarrow as pa
-
     name, kind = column.name, kind_of(array.type)
-    if kind == "date":
-        array, unit = array.cast(pa.timestamp("s")), "s"
-    else:
-        unit = array.type.unit
-    whole = pa.int32() if array.type.bit_width == 32 else pa.int64()
-    array, nulls = _without_nulls(array.cast(whole))
-    ticks = array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    stored, nulls = _stored(array)
+    ticks = stored.astype(np.int64)
+    unit = "ms" if kind == "date" else array.type.unit
+    if kind == "date" and array.type.bit_width == 32:
+        ticks, unit = ticks * PER_DAY["s"], "s"
     if kind == "duration":
         second = PER_DAY[unit] // PER_DAY["s"]
         values = ticks / second

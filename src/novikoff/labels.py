@@ -143,7 +143,9 @@ class StreamClasses:
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
 
-    def __len__(self) -> int:
+    @property
+    def n_classes(self) -> int:
+        """How many there are so far."""
         return 0 if self.classes is None else len(self.classes.labels)
 
     @property

@@ -176,7 +176,9 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
             model,
             modelstate.classes_from_state(*part("classes"), model.n_classes),
             modelstate.features_from_state(*part("features"), model.n_features),
-            scaling=modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None,
+            scaling=modelstate.scaling_from_state(*part("scaling"), model.n_features)
+            if "scaling" in facts
+            else None,
             parameters=modelstate.fact(facts, "parameters", dict),
             run=modelstate.run_from_state(*part("run"), model) if "run" in facts else None,
             name=modelstate.fact(facts, "name", str),

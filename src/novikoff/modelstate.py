@@ -28,7 +28,7 @@ CLASS_TYPES = (*(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)), "boo
 HOMES = {
     "numbered": ("novikoff.features", "NumberedFeatures"),
     "named": ("novikoff.features", "NamedFeatures"),
-    "table": ("novikoff.tables", "TableFeatures"),
+    "table": ("novikoff.columns", "TableFeatures"),
     "scaling": ("novikoff.scaling", "Scaling"),
 }
 
@@ -299,17 +299,23 @@ def features_state(features: Features) -> State:
     return {"kind": features.kind, "state": facts}, arrays
 
 
-def features_from_state(facts: Facts, arrays: Arrays, n_features: int) -> Features:
-    """The features that `features_state` was taken from."""
+def features_from_state(facts: Facts, arrays: Arrays, n_features: int | None) -> Features:
+    """The features that `features_state` was taken from: as many as there are weights, if known."""
     kind = choice(facts, "kind", ("numbered", "named", "table"))
     features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays)
-    if features.n_columns != n_features:
+    if n_features is not None and features.n_columns != n_features:
         raise ValueError(f"it has {features.n_columns:,} features by name, but weights for {n_features:,}")
     return features
 
 
-def scaling_from_state(facts: Facts, arrays: Arrays) -> Any:
-    """The scaling whose `state` this is."""
+def scaling_from_state(facts: Facts, arrays: Arrays, n_features: int | None = None) -> Any:
+    """The scaling whose `state` this is; it must fit the number of features, where that is known."""
+    centre = array(arrays, "centre", np.float64, (None,))
+    scale = array(arrays, "scale", np.float64, (None if not len(arrays.get("scale", ())) else n_features,))
+    if (scale <= 0).any() or len(centre) > len(scale):
+        raise ValueError(
+            "its scaling divides by numbers that are not above 0, or centres what it does not scale"
+        )
     return _believe(_home("scaling"), "scaling", facts, arrays)
 
 
@@ -318,4 +324,5 @@ def _believe(cls: Any, what: str, facts: Facts, arrays: Arrays) -> Any:
     try:
         return cls.from_state(facts, arrays)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {error})") from None
+        said = " ".join(str(error).split())[:200]
+        raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {said})") from None

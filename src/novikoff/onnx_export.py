@@ -25,7 +25,7 @@ import numpy.typing as npt
 from novikoff.linear import LinearModel
 from novikoff.model import Floats
 
-OPSET, IR_VERSION = 17, 8  # what onnxruntime has been reading since 1.13
+OPSET, IR_VERSION = 17, 8  # no newer than the operators need, so that older runtimes read it
 COVERED = 96  # bits below the largest value of a row that digits are made for; 53 would do for equal sizes
 
 
@@ -57,7 +57,7 @@ def to_onnx(linear: LinearModel) -> Any:
     except ImportError:
         raise ImportError("ONNX export needs the package onnx: pip install 'novikoff[onnx]'") from None
     graph = _Graph()
-    x = _scaled(graph, "X", linear.scaling)
+    x = _scaled(graph, "X", linear.scaling, linear.model.n_features)
     scores, index = _decide(graph, x, *linear.weights())
     labels = _labels(linear.classes)
     graph.add("Gather", [graph.constant(labels), index], "label")
@@ -150,16 +150,17 @@ class _Graph:
         return model
 
 
-def _scaled(graph: _Graph, x: str, scaling: Any) -> str:
+def _scaled(graph: _Graph, x: str, scaling: Any, n_features: int) -> str:
     """x as the model's scaling would have it, in the same operations."""
     if scaling is None:
         return x
     facts, arrays = scaling.state()
     match facts["kind"]:
-        case "standard":
-            centred = graph.add("Sub", [x, graph.constant(arrays["mean"])])
-            return graph.add("Div", [centred, graph.constant(arrays["scale"])])
-        case "maxabs":
+        case "standard" | "maxabs":
+            if len(arrays["centre"]):  # of the leading columns only
+                centre = np.zeros(n_features)
+                centre[: len(arrays["centre"])] = arrays["centre"]
+                x = graph.add("Sub", [x, graph.constant(centre)])
             return graph.add("Div", [x, graph.constant(arrays["scale"])])
         case "unit":
             squares = graph.add("ReduceSum", [graph.add("Mul", [x, x]), graph.constant(np.array([1]))])

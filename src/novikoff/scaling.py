@@ -20,7 +20,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.arrays import rows_of
 from novikoff.block import Block, Csr, Floats, Matrix
-from novikoff.features import State
+from novikoff.features import Features, State
 
 KINDS = ("standard", "maxabs", "unit")
 
@@ -44,13 +44,14 @@ class Scaling:
         self.scale = np.zeros(0) if scale is None else scale  # of all columns
 
     @classmethod
-    def measure(cls, kind: str, blocks: Iterable[Block], n_numbers: int = 0) -> Scaling:
-        """Measure all rows of `blocks`, of which the leading `n_numbers` columns are number columns.
+    def measure(cls, kind: str, blocks: Iterable[Block], features: Features) -> Scaling:
+        """Measure all rows of `blocks`, whose columns are these features.
 
         >>> import numpy as np
         >>> from novikoff.block import Block
+        >>> from novikoff.features import NumberedFeatures
         >>> rows = np.array([[1.0, 0.0], [3.0, 4.0]])
-        >>> scaling = Scaling.measure("maxabs", [Block(rows, None, None, 0, str)])
+        >>> scaling = Scaling.measure("maxabs", [Block(rows, None, None, 0, str)], NumberedFeatures(2))
         >>> scaling.transform(rows)
         array([[0.33333333, 0.        ],
                [1.        , 1.        ]])
@@ -60,7 +61,7 @@ class Scaling:
         sums = ColumnSums()
         for block in blocks:
             sums.add(block.X, block.where)
-        return sums.scaling(kind, n_numbers)
+        return sums.scaling(kind, features)
 
     def transform(self, X: Matrix) -> Matrix:
         """The scaled rows, as float64."""
@@ -127,18 +128,20 @@ class ColumnSums:
             raise ValueError(f"{where(bad)}: indices out of range or not in order.")
         self._n += X.shape[0]
 
-    def scaling(self, kind: str, n_numbers: int) -> Scaling:
-        """What scales these rows as `kind` says; `n_numbers` leading columns are number columns."""
-        sums, n = self._sums, max(self._n, 1)
+    def scaling(self, kind: str, features: Features) -> Scaling:
+        """What scales these rows as `kind` says."""
+        short = max(features.n_columns - len(self._sums), 0)
+        sums, n = np.concatenate([self._sums[: features.n_columns], np.zeros((short, 5))]), max(self._n, 1)
+        largest = sums[:, 4]
         if not np.isfinite(sums).all():
-            column = int(np.flatnonzero(~np.isfinite(sums).all(axis=1))[0])
-            raise ValueError(f"column {column}: values too large to scale; scale='unit' needs no sums.")
+            (name,) = features.names(np.flatnonzero(~np.isfinite(sums).all(axis=1))[:1].tolist())
+            raise ValueError(f"feature {name}: its values are too large for their squares to be added up.")
         if kind == "maxabs":
-            return Scaling(kind, None, np.where(sums[:, 4] > 0, sums[:, 4], 1.0))
+            return Scaling(kind, None, np.where(largest > 0, largest, 1.0))
         total, squares = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]
         mean = total / n
         spread = squares - total * mean  # n times the variance
         for j in np.flatnonzero(spread < 1e-6 * squares):  # too much cancels: with all digits of the sums
             spread[j] = _spread(sums[j], n)
         scale = np.sqrt(np.maximum(spread, 0.0) / n)
-        return Scaling(kind, mean[:n_numbers].copy(), np.where(scale > 0, scale, 1.0))
+        return Scaling(kind, mean[: features.n_numbers].copy(), np.where(scale > 0, scale, 1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from novikoff.block import Block
 from novikoff.features import Features
@@ -35,6 +36,8 @@ class Source(ABC):
     features: Features
     size: int | None  # bytes of the files as they lie on disk; None for standard input
     can_reread: bool
+    files: tuple[str, ...] = ()  # their names, where there are any
+    options: dict[str, Any] = {}  # how it was opened, as far as that shapes the rows  # noqa: RUF012
     skipped: Skipped
 
     @abstractmethod

@@ -20,8 +20,8 @@ from novikoff.source import Source
 TEXT, TABLE = True, False
 FORMATS: dict[str, tuple[bool, str, str]] = {
     "libsvm": (TEXT, "novikoff.libsvm", "open_text"),
-    "vw": (TEXT, "novikoff.named", "open_vw"),
-    "jsonl": (TEXT, "novikoff.named", "open_jsonl"),
+    "vw": (TEXT, "novikoff.vw", "open_text"),
+    "jsonl": (TEXT, "novikoff.jsonl", "open_text"),
     "csv": (TABLE, "novikoff.tables", "TableSource"),
     "tsv": (TABLE, "novikoff.tables", "TableSource"),
     "parquet": (TABLE, "novikoff.tables", "TableSource"),
@@ -162,7 +162,11 @@ def _opened(
     unknown = [name for name in options if name not in known]
     if unknown:
         raise UnknownOption(unknown[0], format, sorted(known))
-    return opener(first, **fixed, **options)
+    source = opener(first, **fixed, **options)
+    # what can only change how fast it goes, or what is refused, is left out
+    aside = ("n_jobs", "block_size", "max_line", "max_expansion", "labelled", "label_optional")
+    source.options = {"format": format} | {k: v for k, v in sorted(options.items()) if k not in aside}
+    return source
 
 
 def _recognised(stream: ByteStream) -> str:

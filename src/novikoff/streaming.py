@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,20 +16,20 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.arrays import rows_of
-from novikoff.block import Block, Floats, Labels
+from novikoff.block import Block, Floats, Labels, gather
 from novikoff.checkpoint import Checkpoint
 from novikoff.labels import Ints, StreamClasses, UnseenClass, as_text
 from novikoff.model import Model, Settings, raise_problem
 from novikoff.scaling import Scaling
 from novikoff.source import Source
-from novikoff.training import Examples, Fitting, Plan, Run, Visit, weighted
+from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, Visit, weighted
 
 
 @dataclass
 class Progress:
     """How far a pass over a source has come."""
 
-    doing: str  # "epoch 2", "scaling", "classes", "verdict"
+    doing: str  # "first look", "reading", "epoch 2", "verdict"
     rows: int
     consumed: int  # bytes of the files, of `size`
     size: int | None
@@ -86,10 +86,13 @@ class SourceExamples(Examples):
             begin, end = (int(k) for k in np.searchsorted(order, [begin, end]))
         return Visit(X, rows_of(X), labels, weights, order, begin, end, block.where)
 
-    def _labels(self, block: Block) -> Ints:
+    def _given(self, block: Block) -> Labels:
         if block.labels is None:
             raise ValueError(f"{block.where(0)}: there is no label to learn from.")
-        return self.classes.find(block.labels, block.where)
+        return block.labels
+
+    def _labels(self, block: Block) -> Ints:
+        return self.classes.find(self._given(block), block.where)
 
     def epoch(self, model: Model) -> Iterator[Visit]:
         rows = 0
@@ -110,21 +113,24 @@ class SourceExamples(Examples):
                 seconds, made = time.perf_counter() - started, model.total("mistakes") - mistakes
                 doing = f"epoch {self.epochs}"
                 self.watch(Progress(doing, rows, block.consumed, self.source.size, made, seconds))
+        model.resize(
+            self.source.features.n_columns
+        )  # exactly: ‖w‖ is then summed as that of an array's model
         self.heaviest = self.heaviest or 1.0
         if not rows:
             raise ValueError(f"{self.source.name}: there are no rows to learn from.")
 
     def _parts(self, model: Model, block: Block, begin: int) -> Iterator[Visit]:
         """The block from row `begin`; where classes grow, cut at the first row of each new one."""
-        known, labels = len(self.classes), self._labels(block)
+        known, labels = self.classes.n_classes, self._labels(block)
         if not self.classes.grows:
-            if len(self.classes) < 2:
+            if self.classes.n_classes < 2:
                 raise UnseenClass  # nothing to tell apart yet
-            if len(self.classes) > model.n_classes:
-                model.grow(len(self.classes))
+            if self.classes.n_classes > model.n_classes:
+                model.grow(self.classes.n_classes)
             yield self._visit(block, labels, begin)
             return
-        firsts = [int(np.argmax(labels == c)) for c in range(known, len(self.classes))]
+        firsts = [int(np.argmax(labels == c)) for c in range(known, self.classes.n_classes)]
         for n, (start, end) in enumerate(zip([begin, *firsts], [*firsts, block.n_rows], strict=True), known):
             if n > model.n_classes:
                 model.grow(n)
@@ -151,42 +157,49 @@ class SourceExamples(Examples):
             yield self._visit(block, self._labels(block))
 
     # -- before learning
-    def _watched(self, doing: str) -> Iterator[Block]:
+    def _watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:
         """All blocks, with progress shown after each."""
         rows, started = 0, time.perf_counter()
-        for block in self.source.blocks(reuse=True):
+        for block in self.source.blocks(reuse=reuse):
             yield block
             rows += block.n_rows
             if self.watch is not None:
                 seconds = time.perf_counter() - started
                 self.watch(Progress(doing, rows, block.consumed, self.source.size, 0, seconds))
 
-    def survey(self, scale: str | None, *, balanced: bool) -> None:
+    def survey(self, scale: str | None, *, balanced: bool, blocks: Iterable[Block] | None = None) -> None:
         """One pass that finds the classes and, as asked, how often they come and what scales the columns."""
         counts: Counter[str] = Counter()
-        total, self.surveyed = 0, True
+        self.surveyed = True
 
         def noted() -> Iterator[Block]:
-            nonlocal total
-            for block in self._watched("first look"):
-                if block.labels is None:
-                    raise ValueError(f"{block.where(0)}: there is no label to learn from.")
+            for block in self._watched("first look") if blocks is None else blocks:
+                labels = self._given(block)
                 if self.classes.declared is None and not self.classes.grows:
-                    self.classes.add(block.labels, block.where)
+                    self.classes.add(labels, block.where)
                 if balanced:
                     kept = slice(None) if block.weights is None else block.weights > 0
-                    found, n = np.unique(self.classes.rename(block.labels[kept]), return_counts=True)
+                    found, n = np.unique(self.classes.rename(labels[kept]), return_counts=True)
                     counts.update(dict(zip(map(as_text, found.tolist()), n.tolist(), strict=True)))
-                    total += int(n.sum())
                 yield block
 
-        if scale in ("standard", "maxabs"):
-            self.scaling = Scaling.measure(scale, noted(), self.source.features.n_numbers)
-        else:
+        if scale is not None:
+            self.scaling = Scaling.measure(scale, noted(), self.source.features)
+        if scale in (None, "unit"):
             for _ in noted():
                 pass
         if balanced:
-            self.class_weight = {c: total / (len(counts) * n) for c, n in counts.items()}
+            self.class_weight = {c: counts.total() / (len(counts) * n) for c, n in counts.items()}
+
+    def in_memory(self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool) -> Fitting:
+        """All rows at once, scaled, as a fit that may visit them in any order."""
+        block = gather(self._watched("reading", reuse=False))
+        self.survey(scale, balanced=balanced, blocks=[block])
+        labels = self._labels(block)
+        weights = self._weights(block, labels)
+        model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        X = block.X if self.scaling is None else self.scaling.transform(block.X)
+        return Fitting(model, ArrayExamples(X, labels, weights, plan, model), plan)
 
 
 @dataclass
@@ -215,42 +228,65 @@ def fit(
     Unless classes are declared or grow, they are sorted, as those of an array are: the first block's are
     taken for all, and a label that comes only later starts the fit over, after a pass that finds all labels.
     """
-    measured = scale in ("standard", "maxabs")
-    if not source.can_reread:
-        _check_one_pass(source, classes, plan, measured, class_weight == "balanced")
+    balanced = class_weight == "balanced"
     by_class = class_weight if isinstance(class_weight, dict) else None
     examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
+    if plan.order != "cyclic" or plan.early_stopping:
+        if checkpoint is not None:
+            raise ValueError(
+                "checkpoints are for fits that read the rows in their own order, one after another."
+            )
+        fitting = examples.in_memory(scale, plan, settings, balanced=balanced)
+        _check_two(source, classes)
+        run = fitting.run()
+    else:
+        fitting, run = _fit_in_passes(examples, settings, plan, scale, balanced, checkpoint)
+        _check_two(source, classes)
+    fitting.model.resize(source.features.n_columns)
+    return Learned(fitting.model, classes.labels, examples.scaling, run)
+
+
+def _fit_in_passes(
+    examples: SourceExamples,
+    settings: Settings,
+    plan: Plan,
+    scale: str | None,
+    balanced: bool,
+    checkpoint: Checkpoint | None,
+) -> tuple[Fitting, Run]:
+    measured = scale in ("standard", "maxabs")
+    if not examples.can_repeat:
+        _check_one_pass(examples, plan, measured, balanced)
     examples.scaling = Scaling("unit") if scale == "unit" else None
     fitting = Fitting(Model(2, 0, settings), examples, plan)
     if checkpoint is not None and checkpoint.exists():
         checkpoint.restore(fitting, examples)
-    elif measured or class_weight == "balanced":
-        examples.survey(scale, balanced=class_weight == "balanced")
+    elif measured or balanced:
+        examples.survey(scale, balanced=balanced)
     while True:
         if checkpoint is not None:
             examples.after_block = partial(checkpoint.after_block, fitting, examples)
         try:
-            run = fitting.run()
-            break
+            return fitting, fitting.run()
         except UnseenClass:
             if examples.surveyed:
-                break  # there is but one class
+                return fitting, Run()  # there is but one class
             examples.survey(None, balanced=False)
+            examples.epochs = 0
             fitting = Fitting(Model(2, 0, settings), examples, plan)
-    if len(classes) < 2:
+
+
+def _check_two(source: Source, classes: StreamClasses) -> None:
+    if classes.n_classes < 2:
         only = as_text(classes.labels[0].item())
         raise ValueError(
             f"{source.name}: there must be at least two classes, but every row has the label {only!r}."
         )
-    model = fitting.model
-    model.resize(source.features.n_columns)
-    return Learned(model, classes.labels, examples.scaling, run)
 
 
-def _check_one_pass(
-    source: Source, classes: StreamClasses, plan: Plan, measured: bool, balanced: bool
-) -> None:
+def _check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, balanced: bool) -> None:
     """Refuse what needs a second pass over something that can be read only once."""
+    source, classes = examples.source, examples.classes
     wanted = {
         f"max_epochs={plan.max_epochs}": plan.max_epochs > 1,
         "scaling by column": measured,

@@ -332,8 +332,12 @@ class TableSource(Source):
 
     def _columnar_read(self) -> Iterator[_Read]:
         size = self.size or 0
+        categories = [c.name for c in self.features.columns if c.kind in ("category", "label")]
         for number, name in enumerate(self._stream.names):
-            file, self._first = self._first or ColumnarFile(self._stream, number, self.format), None
+            file, self._first = (
+                self._first or ColumnarFile(self._stream, number, self.format, categories),
+                None,
+            )
             try:
                 yield from self._rows_of(file, name, size * number // len(self._stream.names))
             finally:

@@ -231,6 +231,7 @@ class TextSource(Source, Generic[P]):
         check_whole("block_size", block_size, 1)
         self.name, self.format, self.features = stream.name, format, features
         self.size, self.can_reread = stream.size, stream.can_reread
+        self.files = tuple(stream.names) if stream.can_reread else ()
         self.skipped = Skipped()
         self._stream, self._rows = stream, rows
         self._parsed = ParsedInOrder(stream, make_parser, n_jobs, int(block_size))

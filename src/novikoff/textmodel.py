@@ -132,7 +132,9 @@ def from_text(text: str) -> LinearModel:
         model,
         classes,
         features,
-        scaling=modelstate.scaling_from_state(*_heard(tail, "scaling")) if "scaling" in tail else None,
+        scaling=modelstate.scaling_from_state(*_heard(tail, "scaling"), n_features)
+        if "scaling" in tail
+        else None,
         parameters=modelstate.fact(head, "parameters", dict),
         name=modelstate.fact(head, "name", str),
     )

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.arrays import in_order, is_memory_mapped, row_bytes, rows_of
+from novikoff.arrays import in_order, is_memory_mapped, row_bytes, rows_of, some_rows
 from novikoff.model import Floats, Ints, Learner, Model, Settings, UnsortedIndices, raise_problem, threads
 
 Order = npt.NDArray[np.int64]
@@ -145,7 +145,7 @@ class ArrayExamples(Examples):
             chosen.append(self.plan.rng.permutation(own)[:size])
         held = np.sort(np.concatenate(chosen))
         self.kept = np.setdiff1d(rows, held).astype(np.int64)
-        self.held_out = self.X[held], self.labels[held]
+        self.held_out = some_rows(self.X, held), self.labels[held]
 
     @property
     def count(self) -> int:

@@ -309,7 +309,7 @@ class _Rows:
     # -- what is learned from, and what is held out
     def scaling(self, scale: str | None, part: int) -> Scaling | None:
         if scale in MEASURED:
-            return self._sums[part].scaling(scale, self.source.features.n_numbers)
+            return self._sums[part].scaling(scale, self.source.features)
         return None if scale is None else Scaling(scale)
 
     def labels(self, block: Block) -> Ints:
