@@ -5,14 +5,15 @@
 #   make bench   novikoff beside its peers
 #   make long    the property tests with many more examples
 #   make fuzz    the native parsers against random text under sanitizers (FUZZ_SECONDS for each parser)
+#   make kill-test  twenty runs killed at random moments and resumed
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-SOURCES := $(wildcard native/* src/novikoff/*.py src/novikoff/*.pyi) CMakeLists.txt pyproject.toml
+SOURCES := $(wildcard native/* src/novikoff/*.py src/novikoff/*/*.py src/novikoff/*.pyi) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench long fuzz sdist clean
+.PHONY: demo test lint bench long fuzz kill-test sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -28,6 +29,9 @@ lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+kill-test: $(VENV)/.built $(VENV)/.test
+	NOVIKOFF_KILLS=20 $(BIN)/python -m pytest tests/test_kill.py
 
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -619,21 +619,21 @@ def test_a_models_recipe_applied_to_other_tables() -> None:
         return found[1]
 
     assert rows("y,more,b,a,w\n1,?,v,7,1\n") == [{"a": 7, "b=v": 1}]  # another order, one column more
-    assert rows("b,a\nnew,7\nu,\n", label_optional=True) == [{"a": 7}, {"b=u": 1}]
+    assert rows("b,a\nnew,7\nu,\n", labelled=False) == [{"a": 7}, {"b=u": 1}]
     assert rows("3,v,1,q,0\n") == [{"a": 3, "b=v": 1}]  # no header: by position
-    assert rows("3,v,q\n", label_optional=True) == [{"a": 3, "b=v": 1}]  # without label and weight
+    assert rows("3,v,q\n", labelled=False) == [{"a": 3, "b=v": 1}]  # without label and weight
     with pytest.raises(ValueError, match=r"the columns 'b', 'w', 'y' are missing; there are 'a', 'c'"):
         rows("a,c\n1,2\n")
     with pytest.raises(ValueError, match="expected 5 columns, but there are 4"):
         rows("1,2,3,4\n")
     table = pa.table({"b": pa.array(["v", None]).dictionary_encode(), "a": pa.array([7, 0], pa.int8())})
-    other = TableSource(written(table, "parquet"), features=features, label_optional=True)
+    other = TableSource(written(table, "parquet"), features=features, labelled=False)
     assert read(other)[1] == [{"a": 7, "b=v": 1}, {}]
     (block,) = other.blocks()
     assert block.labels is None and block.weights is None
     table = pa.table({"b": ["v"], "a": ["7"]})
     with pytest.raises(ValueError, match="the column 'a' is of type string, but was taken for a number"):
-        read(TableSource(written(table, "parquet"), features=features, label_optional=True))
+        read(TableSource(written(table, "parquet"), features=features, labelled=False))
 
 
 def test_dates_for_a_model_of_timestamps() -> None:
@@ -676,10 +676,10 @@ def test_nothing_but_bad_lines() -> None:
 
 
 def test_labels_may_be_missing_when_predicting() -> None:
-    source = csv_of("a,y\n1,\n2,\n", label_optional=True)
+    source = csv_of("a,y\n1,\n2,\n", labelled=False)
     (block,) = source.blocks()
     assert block.labels is None and block.n_rows == 2
-    (block,) = csv_of("a,b\n1,2\n", label_optional=True).blocks()
+    (block,) = csv_of("a,b\n1,2\n", labelled=False).blocks()
     assert block.labels is None and block.X.shape == (1, 2)
 
 

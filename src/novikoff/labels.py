@@ -142,6 +142,7 @@ class StreamClasses:
         self.rename = rename or Renaming()
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
+        self.met: set[int] | None = set()  # those that some row has; None: not known
 
     @property
     def n_classes(self) -> int:
@@ -176,7 +177,18 @@ class StreamClasses:
             new, first = np.unique(labels[places < 0], return_index=True)
             self.classes = Classes(np.concatenate([known.labels, new[np.argsort(first)]]))
             places = self.classes.find(labels)
+        if self.met is not None and len(self.met) < self.n_classes:
+            self.met.update(np.unique(places).tolist())
         return places
+
+    def check_two(self, name: str) -> None:
+        """Refuse rows of one class only."""
+        if self.n_classes < 2 or (self.met is not None and len(self.met) == 1):
+            only = as_text(self.labels[min(self.met or {0})].item())
+            renamed = "" if self.rename == Renaming() else " (as renamed)"
+            raise ValueError(
+                f"{name}: there must be at least two classes, but every row has the label {only!r}{renamed}."
+            )
 
     def _check_kind(self, labels: Labels, where: Callable[[int], str]) -> None:
         assert self.classes is not None

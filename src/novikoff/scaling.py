@@ -21,8 +21,7 @@ from novikoff import _core
 from novikoff.arrays import rows_of
 from novikoff.block import Block, Csr, Floats, Matrix
 from novikoff.features import Features, State
-
-KINDS = ("standard", "maxabs", "unit")
+from novikoff.parameters import SCALES
 
 
 def _spread(figures: Floats, n: int) -> float:
@@ -37,8 +36,8 @@ class Scaling:
     """x ← (x − centre)/scale by column, or x ← x/‖x‖ by row."""
 
     def __init__(self, kind: str, centre: Floats | None = None, scale: Floats | None = None) -> None:
-        if kind not in KINDS:
-            raise ValueError(f"scale={kind!r} is not possible: expected one of {', '.join(KINDS)}.")
+        if kind not in SCALES:
+            raise ValueError(f"scale={kind!r} is not possible: expected one of {', '.join(SCALES)}.")
         self.kind = kind
         self.centre = np.zeros(0) if centre is None else centre  # of the leading columns
         self.scale = np.zeros(0) if scale is None else scale  # of all columns

@@ -164,7 +164,7 @@ def _opened(
         raise UnknownOption(unknown[0], format, sorted(known))
     source = opener(first, **fixed, **options)
     # what can only change how fast it goes, or what is refused, is left out
-    aside = ("n_jobs", "block_size", "max_line", "max_expansion", "labelled", "label_optional")
+    aside = ("n_jobs", "block_size", "max_line", "max_expansion", "labelled")
     source.options = {"format": format} | {k: v for k, v in sorted(options.items()) if k not in aside}
     return source
 

@@ -237,11 +237,14 @@ def fit(
                 "checkpoints are for fits that read the rows in their own order, one after another."
             )
         fitting = examples.in_memory(scale, plan, settings, balanced=balanced)
-        _check_two(source, classes)
+        classes.check_two(source.name)
         run = fitting.run()
     else:
         fitting, run = _fit_in_passes(examples, settings, plan, scale, balanced, checkpoint)
-        _check_two(source, classes)
+        if not run.interrupted:
+            classes.check_two(source.name)
+        elif classes.n_classes < 2:
+            raise KeyboardInterrupt  # nothing has been learned yet
     fitting.model.resize(source.features.n_columns)
     return Learned(fitting.model, classes.labels, examples.scaling, run)
 
@@ -274,14 +277,6 @@ def _fit_in_passes(
             examples.survey(None, balanced=False)
             examples.epochs = 0
             fitting = Fitting(Model(2, 0, settings), examples, plan)
-
-
-def _check_two(source: Source, classes: StreamClasses) -> None:
-    if classes.n_classes < 2:
-        only = as_text(classes.labels[0].item())
-        raise ValueError(
-            f"{source.name}: there must be at least two classes, but every row has the label {only!r}."
-        )
 
 
 def _check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, balanced: bool) -> None:

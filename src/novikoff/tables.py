@@ -81,8 +81,8 @@ class TableSource(Source):
         otherwise by position; options that say what columns hold are then not needed.
     hash_bits, seed :
         As in `OnlinePerceptron`: None for an exact vocabulary.
-    label_optional : default False
-        Whether rows may have no label, as in predicting.
+    labelled : default True
+        False when rows may have no label, as in predicting.
     skip_bad_lines : default False
         Whether lines of CSV and TSV that cannot be read are passed over and counted in `skipped`.
     block_size : default 1 MiB
@@ -125,7 +125,7 @@ class TableSource(Source):
         features: Features | None = None,
         hash_bits: int | None = PARAMETERS["hash_bits"].default,
         seed: int = PARAMETERS["seed"].default,
-        label_optional: bool = False,
+        labelled: bool = True,
         skip_bad_lines: bool = False,
         block_size: int = BLOCK_SIZE,
         n_jobs: int | None = -1,
@@ -155,7 +155,7 @@ class TableSource(Source):
         self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
         self.skipped = Skipped()
-        self._label_optional, self._skip_bad = bool(label_optional), bool(skip_bad_lines)
+        self._label_optional, self._skip_bad = not labelled, bool(skip_bad_lines)
         self._block_size, self._n_jobs = int(block_size), n_jobs
         self._skip_lines = int(skip_lines)
         head = self._stream.head(HEAD)
