@@ -200,6 +200,7 @@ class TableSource(Source):
                 )
             features.match(names, has_names, label_optional=self._label_optional)
         except ValueError as error:
+            self._stream.close()
             raise ValueError(f"{self._stream.names[0]}: {error}.") from None
         self.features: TableFeatures = features
         if self.can_reread:

@@ -115,7 +115,7 @@ class TuneResult:
 
 def tune(
     source: Source,
-    classes: StreamClasses,
+    classes: StreamClasses | None = None,
     settings: Settings = Settings(),
     grid: Grid = Grid(),
     *,
@@ -136,8 +136,8 @@ def tune(
     ----------
     source : Source
         Read several times: standard input will not do.
-    classes : StreamClasses
-        Declared, or found in a first pass; they cannot grow.
+    classes : StreamClasses, default None
+        Declared, or found in a first pass (None); they cannot grow.
     settings : Settings
         What is the same for all candidates.
     grid : Grid
@@ -164,12 +164,13 @@ def tune(
     >>> import io, novikoff
     >>> text = b"".join(b"%d 1:%d 2:1\\n" % (i % 5 > 2, i % 5) for i in range(200))
     >>> source = novikoff.open_source(io.BytesIO(text))
-    >>> result = tune(source, StreamClasses(), grid=Grid(rules=["perceptron", "pa1"], scales=[None]))
+    >>> result = tune(source, grid=Grid(rules=["perceptron", "pa1"], scales=[None]))
     >>> print(result.best)
     perceptron, 1 epoch(s), scale none
     >>> result.table[0].accuracy
     1.0
     """
+    classes = classes or StreamClasses()
     grid.check()
     for name, value in (("folds", folds), ("split", split)):
         FILE_PARAMETERS[name].check(value)
@@ -277,20 +278,16 @@ class _Rows:
         learned = [
             sum((c for k, c in enumerate(counts) if k != part), Counter()) for part in range(self.parts)
         ]
-        self._check(learned)
+        self._check(learned, sum(counts, Counter()))
         if class_weight == "balanced":
             self._class_weights = [{name: c.total() / (len(c) * n) for name, n in c.items()} for c in learned]
         else:
             assert not isinstance(class_weight, str)
             self._class_weights = [class_weight] * self.parts
 
-    def _check(self, learned: list[Counter[str]]) -> None:
+    def _check(self, learned: list[Counter[str]], everywhere: Counter[str]) -> None:
+        self.classes.check_two(self.source.name)
         names = [as_text(c) for c in self.classes.labels.tolist()]
-        if len(names) < 2:
-            raise ValueError(
-                f"{self.source.name}: there must be at least two classes, but every row has the label "
-                f"{names[0]!r}."
-            )
         advice = "give more rows, or another random_state"
         for part, counts in enumerate(learned):
             what = "the split" if self._split is not None else f"part {part + 1} of {self.parts}"
@@ -299,7 +296,7 @@ class _Rows:
                     f"{self.source.name}: there are too few rows ({self.n_rows:,}) to tune: {what} holds "
                     f"none out; {advice}, or fewer folds."
                 )
-            absent = [name for name in names if not counts[name]]
+            absent = [name for name in names if everywhere[name] and not counts[name]]
             if absent:
                 raise ValueError(
                     f"{self.source.name}: no row of the class {absent[0]!r} is left to learn from when "
@@ -353,7 +350,7 @@ class _Run:
 
     def __init__(self, part: int, settings: Settings, rows: _Rows) -> None:
         self.part, self.settings = part, settings
-        self._n_classes, self._n_columns = len(rows.classes), rows.source.features.n_columns
+        self._n_classes, self._n_columns = rows.classes.n_classes, rows.source.features.n_columns
         self.correct: dict[tuple[int, bool], int] = {}  # by epochs, and whether the weights were averaged
         self.converged = False
         self._model: Model | None = None

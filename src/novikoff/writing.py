@@ -83,11 +83,11 @@ def write_source(
 
     Examples
     --------
-    >>> import io, tempfile, novikoff
+    >>> import io, pathlib, tempfile, novikoff
     >>> source = novikoff.open_source(io.BytesIO(b"spam | money:2 free\\nham | lunch:0.5\\n"), format="vw")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written = write_source(source, f"{folder}/mail.jsonl")
-    ...     print(open(f"{folder}/mail.jsonl").read(), end="")
+    ...     print(pathlib.Path(folder, "mail.jsonl").read_text(), end="")
     {"label": "spam", "features": {"money": 2, "free": 1}}
     {"label": "ham", "features": {"lunch": 0.5}}
     >>> written.rows
