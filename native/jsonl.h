@@ -263,8 +263,13 @@ class JsonRows final : public NamedLines {
     // The string whose " is at p. What comes back is good until the next string is read.
     bool string(std::string_view& out) {
         const char* const first = ++p;
-        while (p < end && *p != '"' && *p != '\\')
+        for (;;) {
+            const uint64_t marks = not_plain(word(p, end));
+            p += marks ? first_byte(marks) : 8;
+            if (!marks) continue;
+            if (next() == '"' || next() == '\\') break;
             if (!plain_character()) return false;
+        }
         if (next() == '"') {
             out = {first, size_t(p++ - first)};
             return true;
@@ -284,6 +289,11 @@ class JsonRows final : public NamedLines {
         ++p;
         out = unescaped;
         return true;
+    }
+    // The high bit of quotes, backslashes, control characters and all beyond ASCII, of which the first is right.
+    static uint64_t not_plain(uint64_t w) {
+        const uint64_t ones = 0x0101010101010101ull, quote = w ^ '"' * ones, slash = w ^ '\\' * ones;
+        return (w | ((w - 0x20 * ones) & ~w) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & 0x80 * ones;
     }
     bool plain_character() {
         const unsigned char c = static_cast<unsigned char>(next());

@@ -57,10 +57,12 @@ class Columns {
     Vocabulary* exact() { return std::get_if<Vocabulary>(&places); }
     HashedNames* hashed() { return std::get_if<HashedNames>(&places); }
 
-    int64_t put(std::string_view name, uint64_t hash, bool grow) {
-        if (HashedNames* h = hashed()) return grow ? h->put(name, hash) : h->column(name, hash);
-        const int64_t j = exact()->find(name.data(), name.size(), hash);
-        return j < 0 && grow ? exact()->add(name.data(), name.size(), hash) : j;
+    static int64_t put(HashedNames& p, std::string_view name, uint64_t hash, bool grow) {
+        return grow ? p.put(name, hash) : p.column(name, hash);
+    }
+    static int64_t put(Vocabulary& p, std::string_view name, uint64_t hash, bool grow) {
+        const int64_t j = p.find(name.data(), name.size(), hash);
+        return j < 0 && grow ? p.add(name.data(), name.size(), hash) : j;
     }
 
   public:
@@ -79,12 +81,17 @@ class Columns {
         Growing<int64_t> columns;
         {
             nb::gil_scoped_release nogil;
-            constexpr int64_t ahead = 12;
-            for (int64_t i = 0; i < list.size(); ++i) {
-                if (i + ahead < list.size())
-                    std::visit([&](auto& p) { p.prefetch(list.hashes[size_t(i + ahead)]); }, places);
-                columns.push(put(list[i], list.hashes[size_t(i)], grow));
-            }
+            const size_t n = size_t(list.size());
+            int64_t* const out = columns.extend(n);
+            constexpr size_t ahead = 12;
+            std::visit(
+                [&](auto& p) {
+                    for (size_t i = 0; i < n; ++i) {
+                        if (i + ahead < n) p.prefetch(list.hashes[i + ahead]);
+                        out[i] = put(p, list[int64_t(i)], list.hashes[i], grow);
+                    }
+                },
+                places);
         }
         return hand_over(columns);
     }
@@ -134,7 +141,7 @@ class Columns {
             const std::string_view name(text + at[i], size_t(at[i + 1] - at[i]));
             const uint64_t hash = hash_bytes(name.data(), name.size(), 0);
             const int64_t before = kept().size();
-            const int64_t j = put(name, hash, true);
+            const int64_t j = std::visit([&](auto& p) { return put(p, name, hash, true); }, places);
             if (kept().size() == before) throw std::invalid_argument("two names share column " + std::to_string(j));
             if (columns && columns->data()[i] != j)
                 throw std::invalid_argument("a name does not hash to its column: another seed or number of bits");

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from novikoff import _core
 from novikoff.bytestream import ByteStream
 from novikoff.features import Features
-from novikoff.named_text import NamedParser, named_source
-from novikoff.text import BLOCK_SIZE, TextSource
+from novikoff.named_text import BLOCK_SIZE, NamedParser, named_source
+from novikoff.text import TextSource
 
 
 def open_text(

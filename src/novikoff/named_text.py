@@ -12,6 +12,8 @@ from novikoff.features import Features, NamedFeatures
 from novikoff.parameters import PARAMETERS
 from novikoff.text import TextSource
 
+BLOCK_SIZE = 1 << 21  # a larger block asks for the column of a name less often
+
 NamedParser = _core.VwRows | _core.JsonRows
 
 

@@ -2,6 +2,7 @@
 
 How columns become features is said in `columns`. Memory is bounded: a few blocks of rows are held at a time,
 besides one row group's pages of a Parquet file, and one record batch of an Arrow file that is compressed.
+An Arrow file that is not compressed is mapped: its pages count as the process's while there is room for them.
 
 Text is UTF-8. The first MiB of the first file tells which columns hold numbers, true/false, dates or
 times; all others, and those without any value there, hold categories. In columns that are no categories

@@ -9,8 +9,8 @@ from __future__ import annotations
 from novikoff import _core
 from novikoff.bytestream import ByteStream
 from novikoff.features import Features
-from novikoff.named_text import NamedParser, named_source
-from novikoff.text import BLOCK_SIZE, TextSource
+from novikoff.named_text import BLOCK_SIZE, NamedParser, named_source
+from novikoff.text import TextSource
 
 
 def open_text(
