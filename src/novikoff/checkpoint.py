@@ -115,7 +115,7 @@ class Checkpoint:
         model = modelstate.model_from_state(*part("model"))
         labels = modelstate.classes_from_state(*part("classes"), modelstate.count(facts, "n_labels"))
         passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
-        passing.classes.met = None
+        passing.classes.seen = None
         passing.scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
         passing.class_weight, passing.surveyed = facts["class_weight"], facts["surveyed"]
         passing.heaviest, passing.visited = facts["heaviest"], facts["visited"]

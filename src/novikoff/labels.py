@@ -125,6 +125,33 @@ class Renaming:
         return label if self.positive in (None, label) else OTHER
 
 
+class LabelRuns:
+    """How often each class comes, and how often the class changes from one row to the next."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(0, dtype=np.int64)
+        self.changes = 0
+
+    def add(self, places: Ints) -> None:
+        """Take note of consecutive rows."""
+        counts = np.bincount(places, minlength=len(self.counts))
+        counts[: len(self.counts)] += self.counts
+        self.counts = counts
+        self.changes += int(np.count_nonzero(places[1:] != places[:-1]))
+
+    @property
+    def are_long(self) -> bool:
+        """Whether the class changes less than half as often as in rows that lie in no order.
+
+        >>> runs = LabelRuns()
+        >>> runs.add(np.repeat([0, 1, 2], 100))
+        >>> runs.are_long
+        True
+        """
+        n = int(self.counts.sum())
+        return n >= 100 and self.changes / n < 0.5 * (1 - float(np.sum((self.counts / n) ** 2)))
+
+
 class UnseenClass(Exception):
     """A label that is none of the classes found before."""
 
@@ -142,7 +169,7 @@ class StreamClasses:
         self.rename = rename or Renaming()
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
-        self.met: set[int] | None = set()  # those that some row has; None: not known
+        self.seen: LabelRuns | None = LabelRuns()  # None: not all of it
 
     @property
     def n_classes(self) -> int:
@@ -177,14 +204,15 @@ class StreamClasses:
             new, first = np.unique(labels[places < 0], return_index=True)
             self.classes = Classes(np.concatenate([known.labels, new[np.argsort(first)]]))
             places = self.classes.find(labels)
-        if self.met is not None and len(self.met) < self.n_classes:
-            self.met.update(np.unique(places).tolist())
+        if self.seen is not None:
+            self.seen.add(places)
         return places
 
     def check_two(self, name: str) -> None:
         """Refuse rows of one class only."""
-        if self.n_classes < 2 or (self.met is not None and len(self.met) == 1):
-            only = as_text(self.labels[min(self.met or {0})].item())
+        met = np.flatnonzero([1] if self.seen is None else self.seen.counts)
+        if self.n_classes < 2 or (self.seen is not None and len(met) == 1):
+            only = as_text(self.labels[met[0]].item())
             renamed = "" if self.rename == Renaming() else " (as renamed)"
             raise ValueError(
                 f"{name}: there must be at least two classes, but every row has the label {only!r}{renamed}."

@@ -297,8 +297,9 @@ FILE_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "relabel",
         (),
-        "Take the label OLD for NEW, before anything else is done with it; can be given several times.",
-        "OLD=NEW",
+        "Take the label OLD for NEW, before anything else is done with it; can be given several times. An = "
+        "in a label is written \\=.",
+        "OLD=NEW, with one = that has no \\ before it, and each OLD once",
         lambda v: isinstance(v, dict) or not v,
     ),
     Parameter(

@@ -116,7 +116,7 @@ def open_source(
     stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
     try:
         if format is None:
-            format = _recognised(stream)
+            format = _recognised(stream, options.get("skip_lines", 0))
             if stream.can_reread:
                 stream.close()
         elif format not in FORMATS:
@@ -141,13 +141,9 @@ def open_source(
         raise
 
 
-def format_of(paths: Paths) -> str:
-    """The format that `open_source` would find."""
-    stream = ByteStream(paths)
-    try:
-        return _recognised(stream)
-    finally:
-        stream.close()
+def format_by_name(paths: Paths) -> str | None:
+    """The format that the files' names tell, if they do."""
+    return next(filter(None, map(_by_name, ByteStream(paths).names)), None)
 
 
 def _opened(
@@ -169,11 +165,11 @@ def _opened(
     return source
 
 
-def _recognised(stream: ByteStream) -> str:
+def _recognised(stream: ByteStream, skip_lines: int) -> str:
     """The format, by the names of the files or else by how the first begins."""
     said = [format_by_name(name) for name in stream.names]
     if said[0] is None:
-        said[0] = _by_content(stream.head(HEAD))
+        said[0] = _by_content(stream.head(HEAD), skip_lines)
     if said[0] is None:
         raise ValueError(
             f"{stream.names[0]}: neither the name nor the first lines tell the format; name it: "
@@ -203,7 +199,7 @@ _LIBSVM = re.compile(
 _VW = re.compile(rb"\s*([-+.\deE]+\s+){0,3}[^\s|,{]*\|.*")
 
 
-def _by_content(head: bytes) -> str | None:
+def _by_content(head: bytes, skip_lines: int) -> str | None:
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
@@ -211,7 +207,7 @@ def _by_content(head: bytes) -> str | None:
     lines = head.split(b"\n")
     if len(head) >= HEAD:  # the last line is cut off, perhaps in a word
         lines[-1] = b"".join(lines[-1].rsplit(None, 1)[:-1])
-    for line in lines:
+    for line in lines[skip_lines:]:
         line = line.strip()
         if not line or line.startswith(b"#"):
             continue

@@ -14,6 +14,8 @@ def main() -> None:
         import typer  # noqa: F401
     except ImportError:
         sys.exit("novikoff: error: the command line needs typer: pip install 'novikoff[files]'")
+    except KeyboardInterrupt:
+        sys.exit(130)
     from novikoff.cli.app import app
 
     for stream in (sys.stdout, sys.stderr):

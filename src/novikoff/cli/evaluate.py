@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novikoff.cli import output, progress
-from novikoff.cli.options import Output, Reading
+from novikoff.cli.options import Output, Reading, option, pairs
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
@@ -24,6 +24,8 @@ def evaluate(
             metavar="DATA", help="Files with labels, or - for standard input.", show_default=False
         ),
     ],
+    relabel: Annotated[list[str] | None, option("relabel", metavar="OLD=NEW")] = None,
+    *,
     reading: Reading,
     out: Output,
 ) -> None:
@@ -31,11 +33,11 @@ def evaluate(
 
     For example: novikoff evaluate spam.novikoff test.svm
 
-    Labels are renamed as they were when the model was made (--relabel, --positive). How to read the files is
-    remembered from there too, unless given anew.
+    Labels are renamed by --relabel, and then as they were when the model was made (--relabel, --positive).
+    How to read the files is remembered from there too, unless given anew.
     """
     with progress.shown(not (out.quiet or out.json)) as watch:
-        evaluation, skipped = evaluated(model, data, reading, watch)
+        evaluation, skipped = evaluated(model, data, reading, watch, pairs(relabel))
     if out.json:
         figures = evaluation.to_dict() | {"skipped": {"count": skipped.count, "first": skipped.first}}
         output.write_json({"model": str(model)} | figures)
@@ -44,7 +46,11 @@ def evaluate(
 
 
 def evaluated(
-    path: Path, data: list[str], reading: Reading, watch: Watch | None
+    path: Path,
+    data: list[str],
+    reading: Reading,
+    watch: Watch | None,
+    relabel: dict[str, str] | None = None,
 ) -> tuple[Evaluation, Skipped]:
     """A saved model's predictions on files, counted; and the lines that were passed over."""
     from novikoff.cli.opening import renaming, source_for
@@ -53,5 +59,5 @@ def evaluated(
 
     linear = load_model(path)
     source = source_for(linear, data, reading)
-    evaluation = evaluate(linear, source, renaming(linear), n_jobs=reading.n_jobs, watch=watch)
+    evaluation = evaluate(linear, source, renaming(linear, relabel or {}), n_jobs=reading.n_jobs, watch=watch)
     return evaluation, source.skipped

@@ -132,7 +132,11 @@ def fit(
     checkpoint = _checkpoint(keeping, made, quiet)
     classes = classes_of(labelling)
     with progress.shown(not quiet, passes.max_epochs or 0) as watch:
-        learned = _learn(source, classes, learning, passes.plan(reading.n_jobs, verbose), watch, checkpoint)
+        plan = passes.plan(reading.n_jobs, verbose)
+        if passes.in_memory:
+            watch, plan.callback = progress.in_memory(watch)
+        learned = _learn(source, classes, learning, plan, watch, checkpoint)
+    runs = not passes.in_memory and classes.seen is not None and classes.seen.are_long
     linear = LinearModel(
         learned.model,
         learned.classes,
@@ -152,7 +156,10 @@ def fit(
             with progress.shown(not quiet) as watch:
                 tested, _ = evaluated(path, test, reading, watch)
     finally:  # the model is there, whatever is wrong with the test
-        _show(linear, source, path, tested, out)
+        _show(linear, source, path, tested, runs, out)
+    if not quiet and (runs or (not passes.in_memory and _misled(linear, tested))):
+        why = "rows of one class lie together" if runs else "the test is far worse than the last epoch"
+        output.note(f"{why}: the order of the rows may mislead; --order shuffle reads them into memory.")
     if interrupted:
         how = " --resume goes on from the last checkpoint." if checkpoint and checkpoint.exists() else ""
         output.note(f"interrupted; what had been learned so far is saved in {path}.{how}")
@@ -244,7 +251,17 @@ def _learn(
     )
 
 
-def _show(linear: LinearModel, source: Source, path: Path, tested: Evaluation | None, out: Output) -> None:
+def _misled(linear: LinearModel, tested: Evaluation | None) -> bool:
+    """Whether the model did far better while it followed the rows than it does on others."""
+    if tested is None or linear.run is None or not linear.history:
+        return False
+    mistaken = linear.history[-1]["mistakes"] / max(linear.run.n_rows, 1)
+    return 1 - tested.accuracy > 2 * mistaken + 0.1
+
+
+def _show(
+    linear: LinearModel, source: Source, path: Path, tested: Evaluation | None, runs: bool, out: Output
+) -> None:
     report = linear.report
     assert report is not None
     if out.json:
@@ -256,6 +273,7 @@ def _show(linear: LinearModel, source: Source, path: Path, tested: Evaluation | 
                 "report": report.to_dict(),
                 "history": linear.history,
                 "test": None if tested is None else tested.to_dict(),
+                "labels_in_runs": runs,
                 "skipped": {"count": source.skipped.count, "first": source.skipped.first},
                 "parameters": linear.parameters,
             }

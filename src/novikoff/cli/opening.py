@@ -32,12 +32,13 @@ def open_data(data: list[str], **options: Any) -> Source:
 def source_for(model: LinearModel, data: list[str], reading: Reading, *, labelled: bool = True) -> Source:
     """The files as a source of rows for the model.
 
-    What is not given is remembered from how the model was made, where the format is the same.
+    What is not given is remembered from how the model was made, where the format is the same; so is the
+    format, where the names of the files do not tell it.
     """
-    from novikoff.sources import format_of
+    from novikoff.sources import format_by_name
 
     given = reading.given()
-    format = given.pop("format", None) or (None if "-" in data else format_of(data))
+    format = given.pop("format", None) or format_by_name(data)
     made = model.parameters.get("format")
     if format is None or format == made:
         format = made
@@ -55,9 +56,10 @@ def remembered(parameters: dict[str, Any]) -> dict[str, Any]:
 SAID_ELSEWHERE = {"format", "skip_bad_lines", "n_features", "seed", "hash_bits", "zero_based"}
 
 
-def renaming(model: LinearModel) -> Renaming:
-    """What is done to labels before they are compared with the model's classes."""
+def renaming(model: LinearModel, first: dict[str, str]) -> Renaming:
+    """What is done to labels before they are compared with the model's classes, `first` being done first."""
     from novikoff.labels import Renaming
 
-    relabel, positive = model.parameters.get("relabel"), model.parameters.get("positive")
-    return Renaming(dict(relabel) if isinstance(relabel, dict) else {}, positive)
+    made, positive = model.parameters.get("relabel"), model.parameters.get("positive")
+    then: dict[str, str] = made if isinstance(made, dict) else {}
+    return Renaming(then | {old: then.get(new, new) for old, new in first.items()}, positive)

@@ -95,11 +95,15 @@ def listed(text: str) -> list[str]:
 
 
 def pairs(texts: list[str] | tuple[str, ...] | None) -> dict[str, str]:
-    """OLD=NEW, each once; an = in OLD is possible, since the last one counts."""
+    r"""What OLD=NEW says, from several of them; \= is an = that belongs to a label.
+
+    >>> pairs(["ham.=ham", r"<\=50K.=<\=50K"])
+    {'ham.': 'ham', '<=50K.': '<=50K'}
+    """
     found: dict[str, str] = {}
     for text in texts or ():
-        old, equals, new = text.rpartition("=")
-        if not equals or not old or not new or found.setdefault(old, new) != new:
+        parts = [part.replace("\\=", "=") for part in re.split(r"(?<!\\)=", text)]
+        if len(parts) != 2 or not all(parts) or found.setdefault(parts[0], parts[1]) != parts[1]:
             raise ValueError(text)
     return found
 
@@ -108,7 +112,10 @@ def class_weights(text: str | None) -> dict[str, float] | str | None:
     """'balanced', or class=weight with commas between."""
     if text is None or text == "balanced":
         return text
-    return {label: float(weight) for label, weight in pairs(listed(text)).items()}
+    parts = [part.rpartition("=") for part in listed(text)]
+    if not all(label for label, _, _ in parts):
+        raise ValueError(text)
+    return {label: float(weight) for label, _, weight in parts}
 
 
 @dataclass

@@ -72,7 +72,7 @@ def evaluation_lines(evaluation: Evaluation) -> list[str]:
     lines = [headline(evaluation)]
     if evaluation.unknown:
         most = ", ".join(f"{label!r} ({n:,})" for label, n in evaluation.unknown.most_common(5))
-        lines.append(f"labels that the model does not know, counted as errors: {most}")
+        lines.append(f"labels that the model does not know, counted as errors: {most}; --relabel renames")
     names = evaluation.classes
     wide = min(max(map(len, [*names, "class"])), 24)
     lines += ["", f"{'class':<{wide}} {'rows':>10} {'precision':>10} {'recall':>8} {'F1':>8}"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from novikoff.streaming import Progress, Watch
@@ -39,34 +39,61 @@ def shown(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
             now = time.monotonic()
             if now - last >= EVERY:
                 last = now
-                doing = progress.doing
-                if epochs and re.fullmatch(r"epoch \d+", doing):
-                    doing = f"{doing}/{epochs}"
+                epoch = _epoch(progress)
                 bar.update(
                     task,
-                    description=doing,
+                    description=f"{progress.doing}/{epochs}" if epochs and epoch else progress.doing,
                     completed=progress.consumed,
                     total=progress.size,
-                    figures=figures(progress),
+                    figures=figures(progress, epochs - epoch if epochs and epoch else 0),
                 )
 
         yield watch
 
 
-def figures(progress: Progress) -> str:
-    """Speed, mistakes and time left of a pass, in one line.
+def in_memory(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] | None]:
+    """Two functions for a fit in memory: to call after every block that is read, and after every epoch."""
+    if watch is None:
+        return None, None
+    from novikoff.streaming import Progress
+
+    rows = 0
+
+    def read(progress: Progress) -> None:
+        nonlocal rows
+        rows = progress.rows
+        watch(progress)
+
+    def after_epoch(record: Any) -> None:
+        doing, mistakes = f"epoch {record['epoch']:.0f}", int(record["mistakes"])
+        watch(Progress(doing, rows, 0, None, mistakes, record["seconds"]))
+
+    return read, after_epoch
+
+
+def _epoch(progress: Progress) -> int:
+    """The number of the epoch under way; 0 for another pass."""
+    found = re.fullmatch(r"epoch (\d+)", progress.doing)
+    return int(found[1]) if found else 0
+
+
+def figures(progress: Progress, passes_to_come: int = 0) -> str:
+    """Speed, mistakes and time left, in one line; with more passes to come, the most time that is left.
 
     >>> from novikoff.streaming import Progress
     >>> figures(Progress("epoch 1", 30_000, 1_000_000, 4_000_000, 600, 2.0))
     '15,000 rows/s  0.5 MB/s  mistakes 2.00 %  0:06 left'
     """
     seconds = max(progress.seconds, 1e-9)
-    parts = [f"{progress.rows / seconds:,.0f} rows/s", f"{progress.consumed / seconds / 1e6:.1f} MB/s"]
+    parts = [f"{progress.rows / seconds:,.0f} rows/s"]
+    if progress.consumed:
+        parts.append(f"{progress.consumed / seconds / 1e6:.1f} MB/s")
     if progress.doing.startswith(("epoch", "evaluating")):
         parts.append(f"mistakes {100 * progress.mistakes / max(progress.rows, 1):.2f} %")
     if progress.size and progress.consumed:
-        left = seconds * max(progress.size - progress.consumed, 0) / progress.consumed
-        parts.append(f"{_clock(left)} left")
+        whole = seconds * progress.size / progress.consumed
+        left = _clock(max(whole - seconds, 0) + passes_to_come * whole)
+        parts.append(f"at most {left} left" if passes_to_come else f"{left} left")
     return "  ".join(parts)
 
 
