@@ -55,6 +55,12 @@ def test_several_files_and_standard_input(folder):
     run("convert", "-", "e.svm", "--format", "vw", input=b"5 | a b\n6 |\n")
     assert (folder / "e.svm").read_text() == "5 1:1 2:1\n6\n"
     assert "read only once" in error_of("convert", "-", "f.csv", "--format", "vw", input=b"5 | a b\n")
+    piped = run("convert", "-", "-", "--format", "vw", "--to", "libsvm", input=b"5 | a b\n")
+    assert piped.stdout == "5 1:1 2:1\n"
+    assert run("convert", "a.svm", "-", "--to", "csv").stdout == "label,1\n1,1\n"
+    assert "does not tell the format" in error_of("convert", "a.svm", "-")
+    assert "for data only" in usage_error("convert", "a.svm", "-", "--to", "csv", "--json")
+    run("convert", "a.svm", "/dev/null", "--to", "csv")
 
 
 def test_where_the_outcome_goes(folder):
@@ -165,6 +171,11 @@ def test_tune(folder, held):
     )
     assert (folder / "m.novikoff").read_bytes() == (folder / "f.novikoff").read_bytes()
     assert fitted["test"] == said["test"]
+    cached = run(
+        "tune", "x.svm.xz", "--test", "t.svm", *GRID, *held, "--model", "c.novikoff", "--json", "--cache"
+    )
+    assert json.loads(cached.stdout)["tried"] == said["tried"]
+    assert (folder / "m.novikoff").read_bytes() == (folder / "c.novikoff").read_bytes()
     shown = run("tune", "x.svm.xz", *GRID, *held, "--model", "m.novikoff").stdout
     assert "tried 24 ways to learn on" in shown and "and 14 more; --json shows all" in shown
     assert ("lowest" in shown) == (held[0] == "--folds") and "saved      m.novikoff" in shown
@@ -176,6 +187,12 @@ def test_the_test_file_chooses_nothing(folder):
     a = json.loads(run("tune", "x.svm", *GRID, "--model", "m", "--json").stdout)
     b = json.loads(run("tune", "x.svm", *GRID, "--model", "m", "--json", "--test", "t.svm").stdout)
     assert a["tried"] == b["tried"] and a["best"] == b["best"] and b["test"]["accuracy"] < 0.5
+
+
+def test_rows_of_one_class_that_lie_together_are_noted(folder):
+    (folder / "x.svm").write_text("".join(sorted(svm_text(300).splitlines(keepends=True))))
+    assert "rows of one class lie together" in run("tune", "x.svm", *GRID, "--model", "m").stderr
+    assert run("tune", "x.svm", *GRID, "--model", "m", "--quiet").stderr == ""
 
 
 def test_what_tune_refuses(folder):

@@ -12,11 +12,33 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+Name = str | os.PathLike[str]
+Target = Name | IO[bytes]
+
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def written(target: Target) -> Iterator[Any]:
+    """What to write a file's content to.
+
+    A path is replaced when the block ends without an error, and compressed as its name says; an open file, a
+    pipe or a device is written to as it is.
+    """
+    if isinstance(target, str | os.PathLike):
+        path = Path(target)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as device:
+                yield device
+        else:
+            with replacing(path) as file, _packed(file, path.suffix.lower()) as out:
+                yield out
+    else:
+        yield target
+
+
+@contextlib.contextmanager
+def replacing(path: Name) -> Iterator[IO[bytes]]:
     """A new file to write to, which takes the place of `path` when the block ends without an error.
 
     It is on disk by then. Until then it has a temporary name beside `path`, and after an error there is
@@ -46,9 +68,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def packed(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[Any]:
-    """What writes to `file` compressed as the name of `path` says; `file` stays open."""
-    suffix = os.path.splitext(os.fspath(path))[1].lower()  # noqa: PTH122
+def _packed(file: IO[bytes], suffix: str) -> Iterator[Any]:
+    """What writes to `file` compressed as the suffix says; `file` stays open."""
     if suffix not in COMPRESSED:
         yield file
         return

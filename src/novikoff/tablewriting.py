@@ -6,7 +6,6 @@ value in are left out.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.block import Block, Csr, Floats
 from novikoff.dialect import sniff_delimiter
-from novikoff.outfile import packed, replacing
+from novikoff.outfile import Target, written
 from novikoff.rowtext import Columns, joined, label_texts, shortest
 from novikoff.source import Source
 
@@ -29,14 +28,14 @@ DENSE_VALUES = 1 << 21  # numbers in memory at a time: 16 MiB
 
 
 def write_table(
-    source: Source, blocks: Iterator[Block], path: str | os.PathLike[str], format: str, columns: Columns
+    source: Source, blocks: Iterator[Block], target: Target, format: str, columns: Columns
 ) -> None:
     """Write `blocks`, which are those of `source`, behind a pass that finds the columns."""
     layout = Layout(source, columns)
     if format in ("csv", "tsv"):
-        _write_text(layout, blocks, path, format)
+        _write_text(layout, blocks, target, format)
     else:
-        _write_arrow(layout, blocks, path, format)
+        _write_arrow(layout, blocks, target, format)
 
 
 class Layout:
@@ -126,7 +125,7 @@ class _Cells:
         return text
 
 
-def _write_text(layout: Layout, blocks: Iterator[Block], path: str | os.PathLike[str], format: str) -> None:
+def _write_text(layout: Layout, blocks: Iterator[Block], target: Target, format: str) -> None:
     delimiter = "," if format == "csv" else "\t"
     cells = _Cells(delimiter)
     header = delimiter.join(
@@ -136,7 +135,7 @@ def _write_text(layout: Layout, blocks: Iterator[Block], path: str | os.PathLike
         raise ValueError(
             "names of features have so many ';' or tabs that a CSV file of them would be misread."
         )
-    with replacing(path) as file, packed(file, path) as out:
+    with written(target) as out:
         out.write(f"{header}\n".encode())
         for block in blocks:
             heads = label_texts(block, lambda label, is_text: cells(label, "label"))
@@ -151,7 +150,7 @@ def _write_text(layout: Layout, blocks: Iterator[Block], path: str | os.PathLike
 
 
 # ---- Parquet and Arrow ---------------------------------------------------------------------------------
-def _write_arrow(layout: Layout, blocks: Iterator[Block], path: str | os.PathLike[str], format: str) -> None:
+def _write_arrow(layout: Layout, blocks: Iterator[Block], target: Target, format: str) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet
@@ -161,7 +160,7 @@ def _write_arrow(layout: Layout, blocks: Iterator[Block], path: str | os.PathLik
     kinds += [pa.float64()] if layout.weight is not None else []
     names = [*layout.leading, *layout.names]
     schema = pa.schema(list(zip(names, kinds + [pa.float64()] * len(layout.names), strict=True)))
-    with replacing(path) as file:
+    with written(target) as file:
         writer: Any = (
             pa.parquet.ParquetWriter(file, schema)
             if format == "parquet"

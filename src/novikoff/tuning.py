@@ -286,8 +286,10 @@ class _Rows:
             self._class_weights = [class_weight] * self.parts
 
     def _check(self, learned: list[Counter[str]], everywhere: Counter[str]) -> None:
-        self.classes.check_two(self.source.name)
-        names = [as_text(c) for c in self.classes.labels.tolist()]
+        names = [as_text(c) for c in self.classes.labels.tolist() if everywhere[as_text(c)]]
+        if len(names) < 2:
+            every = f"but every row has the label {names[0]!r}" if names else "but no row has a weight"
+            raise ValueError(f"{self.source.name}: there must be at least two classes, {every}.")
         advice = "give more rows, or another random_state"
         for part, counts in enumerate(learned):
             what = "the split" if self._split is not None else f"part {part + 1} of {self.parts}"
@@ -296,7 +298,7 @@ class _Rows:
                     f"{self.source.name}: there are too few rows ({self.n_rows:,}) to tune: {what} holds "
                     f"none out; {advice}, or fewer folds."
                 )
-            absent = [name for name in names if everywhere[name] and not counts[name]]
+            absent = [name for name in names if not counts[name]]
             if absent:
                 raise ValueError(
                     f"{self.source.name}: no row of the class {absent[0]!r} is left to learn from when "

@@ -22,10 +22,10 @@ import numpy as np
 from novikoff import _core
 from novikoff.block import Block, Csr
 from novikoff.features import Features, NumberedFeatures
-from novikoff.outfile import COMPRESSED, packed, replacing
+from novikoff.outfile import COMPRESSED, Name, Target, replacing, written
 from novikoff.rowtext import Columns, Integers, Names, joined, label_texts, shortest, sparse
 from novikoff.source import Source
-from novikoff.sources import FORMATS, format_by_name
+from novikoff.sources import FORMATS, format_of_name
 from novikoff.streaming import Progress, Watch
 from novikoff.tablewriting import write_table
 
@@ -43,12 +43,12 @@ class Written:
 
 def write_source(
     source: Source,
-    path: str | os.PathLike[str],
+    target: Target,
     *,
     format: str | None = None,
     columns: Columns = Columns(),
     number_by: str = "auto",
-    names: str | os.PathLike[str] | None = None,
+    names: Name | None = None,
     watch: Watch | None = None,
 ) -> Written:
     """Write all rows of a source to a file, which is there when they all are, and not before.
@@ -59,8 +59,8 @@ def write_source(
     Parameters
     ----------
     source : Source
-    path : path
-        Compressed when it ends in .gz, .bz2, .xz or .zst.
+    target : path, or an open binary file
+        A path is compressed when it ends in .gz, .bz2, .xz or .zst.
     format : default None
         'libsvm', 'vw', 'jsonl', 'csv', 'tsv', 'parquet' or 'arrow' (Feather too); None to tell it from the
         name.
@@ -93,7 +93,7 @@ def write_source(
     >>> written.rows
     2
     """
-    format = _format_of(path, format)
+    format = _format_of(target, format)
     if number_by not in NUMBER_BY:
         raise ValueError(f"number_by={number_by!r} is not possible: expected one of {', '.join(NUMBER_BY)}.")
     if names is not None and format != "libsvm":
@@ -111,10 +111,10 @@ def write_source(
                 watch(Progress("writing", n_rows, block.consumed, source.size, 0, seconds))
 
     if format in ("csv", "tsv", "parquet", "arrow"):
-        write_table(source, watched(), path, format, columns)
+        write_table(source, watched(), target, format, columns)
     else:
         lines = _lines(format, source.features, columns, number_by)
-        with replacing(path) as file, packed(file, path) as out:
+        with written(target) as out:
             for block in watched():
                 out.write(lines(block))
         if isinstance(lines, _LibsvmLines) and names is not None:
@@ -123,9 +123,9 @@ def write_source(
     return Written(format, n_rows, source.features.n_columns)
 
 
-def _format_of(path: str | os.PathLike[str], format: str | None) -> str:
-    name = os.fspath(path)
-    said = format_by_name(name) if format is None else format
+def _format_of(target: Target, format: str | None) -> str:
+    name = os.fspath(target) if isinstance(target, str | os.PathLike) else "the open file"
+    said = format_of_name(name) if format is None else format
     if said is None:
         raise ValueError(
             f"{name}: the name does not tell the format to write; name it: one of {', '.join(FORMATS)}."
@@ -161,6 +161,7 @@ class _LibsvmLines(Lines):
 
     _UNSAYABLE = re.compile(r"[\x00-\x20:#]|^$")
     _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+    _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
     def __init__(self, features: Features, number_by: str) -> None:
         self._features = features
@@ -215,17 +216,14 @@ class _LibsvmLines(Lines):
         return self._numbers[columns]
 
     def named(self) -> Iterator[bytes]:
-        """Lines of number and name, by number."""
-        n = self._features.n_columns
-        by_name = not isinstance(self._features, NumberedFeatures) and bool(self._by_name)
-        for begin in range(0, n, 1 << 16):
-            columns = range(begin, min(begin + (1 << 16), n))
+        """A line for each feature, in the order of columns: its number, a tab, its name."""
+        n, step = self._features.n_columns, 1 << 16
+        named_by_number = isinstance(self._features, NumberedFeatures) or bool(self._by_name)
+        for begin in range(0, n, step):
+            columns = range(begin, min(begin + step, n))
             for column, name in zip(columns, self._features.names(columns), strict=True):
-                number = name if by_name or isinstance(self._features, NumberedFeatures) else str(column + 1)
-                plain = (
-                    name.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-                )
-                yield f"{number}\t{plain}\n".encode()
+                number = name if named_by_number else str(column + 1)
+                yield f"{number}\t{name.translate(self._ESCAPES)}\n".encode()
 
 
 class _VwLines(Lines):

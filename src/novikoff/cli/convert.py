@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +23,9 @@ def convert(
         list[str],
         typer.Argument(
             metavar="IN... OUT",
-            help="Files of data, or one model, and last the file to write, whose name says the format. With "
-            "--to and one file, the outcome goes to a file of the same name, with another suffix, in the "
-            "current folder.",
+            help="Files of data (- for standard input), or one model, and last the file to write (- for "
+            "standard output), whose name says the format. With --to and one file, the outcome goes to a "
+            "file of the same name, with another suffix, in the current folder.",
             show_default=False,
         ),
     ],
@@ -76,7 +77,8 @@ def convert(
     features are written, as they are learned from: a category as a column of ones and zeros, for instance.
     """
     inputs, target = _target(paths, to)
-    if target.exists() and not force:
+    to_stdout = target == Path("-")
+    if target.is_file() and not force:
         raise ValueError(f"{target} exists: --force replaces it.")
     is_model = len(inputs) == 1 and _holds_model(inputs[0])
     known = MODEL_SUFFIXES if is_model else FORMATS
@@ -85,6 +87,8 @@ def convert(
         raise typer.BadParameter(
             f"{what}: {to!r} is not possible, expected one of {', '.join(known)}.", param_hint="--to"
         )
+    if to_stdout and (is_model or out.json):
+        raise typer.BadParameter("standard output is for data only, and without --json.", param_hint="OUT")
     if is_model:
         said = _convert_model(inputs[0], target, to)
     else:
@@ -98,7 +102,7 @@ def convert(
         with progress.shown(not (out.quiet or out.json)) as watch:
             written = write_source(
                 source,
-                target,
+                sys.stdout.buffer if to_stdout else target,
                 format=to,
                 columns=Called(label_name, weight_name),
                 number_by=number_by,
@@ -113,7 +117,9 @@ def convert(
         }
         if not out.json:
             for line in output.skipped_lines(source.skipped):
-                typer.echo(line)
+                typer.echo(line, err=to_stdout)
+    if to_stdout:
+        return
     if out.json:
         output.write_json({"output": str(target)} | said)
     elif not out.quiet:

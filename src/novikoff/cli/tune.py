@@ -108,6 +108,7 @@ def tune(
     labelling: Labelling,
     reading: Reading,
     columns: Columns,
+    cache: Annotated[bool, option("cache")] = default("cache"),
     out: Output,
 ) -> None:
     """Choose rule, averaging, epochs and scaling by held-out rows, then learn from all rows.
@@ -134,11 +135,16 @@ def tune(
     path = model or modelpath.default_path(files.names[0])
     modelpath.check_writable(path)
     source = open_data(data, **reading.given(), **columns.given())
+    if cache:
+        from novikoff.cache import cached
+
+        source = cached(source)
+    classes = classes_of(labelling)
     quiet = out.quiet or out.json
     with progress.shown(not quiet) as watch:
         result = tune(
             source,
-            classes_of(labelling),
+            classes,
             same.learning().settings(),
             trying.grid(),
             folds=trying.folds,
@@ -168,6 +174,11 @@ def tune(
                 tested, _ = evaluated(path, test, reading, watch)
     finally:  # the model is there, whatever is wrong with the test
         _show(result, linear, path, tested, trying, out)
+    if not quiet and classes.seen is not None and classes.seen.are_long:
+        output.note(
+            "rows of one class lie together in the files, and to learn them in that order misleads: mix the "
+            "lines before."
+        )
 
 
 def _show(
