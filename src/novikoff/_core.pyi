@@ -276,3 +276,16 @@ def votes(
 ) -> tuple[str, int]: ...
 def exact_dot(a: Floats, b: Floats, compensated: bool = True) -> tuple[int, float]: ...
 def advise_huge_pages(array: Floats) -> None: ...
+def format_dense(
+    x: Floats, heads: npt.NDArray[np.uint8], head_begins: Order, between: bytes, tail: bytes
+) -> bytes: ...
+def format_sparse(
+    data: Floats,
+    indices: Order,
+    indptr: Order,
+    heads: npt.NDArray[np.uint8],
+    head_begins: Order,
+    names: tuple[npt.NDArray[np.uint8], Order] | None,
+    between: bytes,
+    tail: bytes,
+) -> bytes: ...

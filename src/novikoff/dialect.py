@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from novikoff.columns import TableFeatures
+from novikoff.columns import USUAL_LABELS, TableFeatures
 from novikoff.encoding import NUMBER, kind_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,13 @@ def sniff_delimiter(line: str, quote: str | None) -> str:
 
 
 def is_header(first: list[str], second: list[str] | None, otherwise: bool) -> bool:
-    """Whether the first line names the columns: it has no number, while the second line has one."""
+    """Whether the first line names the columns.
+
+    It does when it has a usual name of labels, and otherwise when it has no number, while the second line has
+    one.
+    """
+    if not {cell.lower() for cell in first}.isdisjoint(USUAL_LABELS):
+        return True
     if any(NUMBER.fullmatch(cell) for cell in first):
         return False
     return otherwise or (second is not None and any(NUMBER.fullmatch(cell) for cell in second))

@@ -13,11 +13,9 @@ facts (what JSON can say) and arrays. The layout, for those who want to read it 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
-import secrets
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from itertools import pairwise
@@ -26,6 +24,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from novikoff.outfile import replacing
 
 Arrays = dict[str, npt.NDArray[Any]]
 Facts = dict[str, Any]
@@ -55,7 +55,10 @@ def write_file(path: str | os.PathLike[str], facts: Facts, arrays: Mapping[str, 
     arrays : dict of arrays of numbers or booleans
     kind : what the file holds: "model", "checkpoint", "online"
     """
-    replace_file(path, _serialized(facts, arrays, kind))
+    pieces = _serialized(facts, arrays, kind)
+    with replacing(path) as file:
+        for piece in pieces:
+            file.write(piece)
 
 
 def _serialized(facts: Facts, arrays: Mapping[str, Any], kind: str) -> list[Any]:
@@ -89,30 +92,6 @@ def _digest(kind: str, tensors: Arrays) -> str:
         digest.update(f"{kind}\n{name}\n{array.dtype.name}\n{array.shape}\n".encode())
         digest.update(_memory(array))
     return digest.hexdigest()
-
-
-def replace_file(path: str | os.PathLike[str], content: Iterable[Any]) -> None:
-    """Put `content`, pieces of bytes, in place of `path` by way of a temporary file beside it."""
-    target = Path(os.path.realpath(path))  # a link goes on pointing to its file
-    passing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with passing.open("xb") as file:
-            for piece in content:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        passing.replace(target)
-    except OSError as error:
-        said = f"{error.strerror}; nothing was saved, and what was there before is untouched"
-        raise OSError(error.errno, said, str(path)) from None
-    finally:
-        passing.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # the new name too should survive a power cut, where that is possible
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 # ---- reading -----------------------------------------------------------------------------------------

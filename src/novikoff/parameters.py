@@ -78,6 +78,10 @@ def _are_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_name, value))
 
 
+def _some(legal: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and len(value) > 0 and all(map(legal, value))
+
+
 def _table(*parameters: Parameter) -> dict[str, Parameter]:
     return {p.name: p for p in parameters}
 
@@ -342,8 +346,9 @@ FILE_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "header",
         None,
-        "Whether the first line of a CSV or TSV file names the columns. Without it: yes when it has no "
-        "number and the second line has one, no when it has a number, otherwise yes for CSV and no for TSV.",
+        "Whether the first line of a CSV or TSV file names the columns. Without it: yes when one is called "
+        "as labels usually are, or when it has no number and the second line has one; no when it has a "
+        "number; otherwise yes for CSV and no for TSV.",
         *_none_or("True or False", _is_bool),
     ),
     Parameter(
@@ -420,6 +425,55 @@ FILE_PARAMETERS = PARAMETERS | _table(
         "same, bit for bit, as without the interruption.",
         "True or False",
         _is_bool,
+    ),
+    Parameter(
+        "folds",
+        5,
+        "Tuning: the number of parts, each of which is held out once.",
+        "a whole number ≥ 2",
+        _whole(2),
+    ),
+    Parameter(
+        "split",
+        None,
+        "Tuning: hold out this share of the rows, once, instead of folds.",
+        *_none_or("a number between 0 and 1, both excluded", lambda v: _real(0, strict=True)(v) and v < 1),
+    ),
+    Parameter(
+        "rules",
+        ("perceptron", "pa1"),
+        "Tuning: the rules to try, with commas between.",
+        f"one or more of {', '.join(RULES)}, with commas between",
+        _some(lambda v: v in RULES),
+    ),
+    Parameter(
+        "averages",
+        (False, True),
+        "Tuning: whether to try averaged weights.",
+        "'both', 'yes' or 'no'",
+        _some(_is_bool),
+    ),
+    Parameter(
+        "epochs",
+        (1, 2, 5, 10),
+        "Tuning: numbers of epochs to try, with commas between. The largest is run, and looked at on the "
+        "way.",
+        "whole numbers ≥ 1, with commas between",
+        _some(_whole(1)),
+    ),
+    Parameter(
+        "scales",
+        (None, *SCALES),
+        "Tuning: the scalings to try, with commas between.",
+        f"one or more of none, {', '.join(SCALES)}, with commas between",
+        _some(lambda v: v is None or v in SCALES),
+    ),
+    Parameter(
+        "Cs",
+        (1.0,),
+        "Tuning: values of C to try for the rules 'pa1' and 'pa2', with commas between.",
+        "numbers > 0, with commas between",
+        _some(_real(0, strict=True)),
     ),
     Parameter("quiet", False, "Show no progress and no notes, only the outcome.", "True or False", _is_bool),
     Parameter(

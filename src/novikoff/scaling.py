@@ -11,7 +11,7 @@ A column that is constant, or never used, is left as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -57,33 +57,10 @@ class Scaling:
         """
         if kind == "unit":
             return cls(kind)
-        sums, n = np.zeros((0, 5)), 0
+        sums = ColumnSums()
         for block in blocks:
-            columns = block.X.shape[1]
-            if columns > len(sums):
-                grown = np.zeros((max(columns, 2 * len(sums)), 5))
-                grown[: len(sums)] = sums
-                sums = grown
-            bad = _core.add_columns(rows_of(block.X), sums)
-            if bad >= 0:
-                raise ValueError(f"{block.where(bad)}: indices out of range or not in order.")
-            n += block.n_rows
-        sums = np.concatenate(
-            [sums[: features.n_columns], np.zeros((max(features.n_columns - len(sums), 0), 5))]
-        )
-        largest = sums[:, 4]
-        if not np.isfinite(sums).all():
-            (name,) = features.names(np.flatnonzero(~np.isfinite(sums).all(axis=1))[:1].tolist())
-            raise ValueError(f"feature {name}: its values are too large for their squares to be added up.")
-        if kind == "maxabs":
-            return cls(kind, None, np.where(largest > 0, largest, 1.0))
-        total, squares = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]
-        mean = total / max(n, 1)
-        spread = squares - total * mean  # n times the variance
-        for j in np.flatnonzero(spread < 1e-6 * squares):  # too much cancels: with all digits of the sums
-            spread[j] = _spread(sums[j], n)
-        scale = np.sqrt(np.maximum(spread, 0.0) / max(n, 1))
-        return cls(kind, mean[: features.n_numbers].copy(), np.where(scale > 0, scale, 1.0))
+            sums.add(block.X, block.where)
+        return sums.scaling(kind, features)
 
     def transform(self, X: Matrix) -> Matrix:
         """The scaled rows, as float64."""
@@ -130,3 +107,40 @@ class Scaling:
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, Any]) -> Scaling:
         """The scaling that `state` was taken from."""
         return cls(facts["kind"], arrays["centre"], arrays["scale"])
+
+
+class ColumnSums:
+    """What is known of every column of the rows so far: Σx, Σx² and max|x|."""
+
+    def __init__(self) -> None:
+        self._n, self._sums = 0, np.zeros((0, 5))  # sums with the rounding errors that they left
+
+    def add(self, X: Matrix, where: Callable[[int], str]) -> None:
+        """Take in more rows."""
+        columns = X.shape[1]
+        if columns > len(self._sums):
+            grown = np.zeros((max(columns, 2 * len(self._sums)), 5))
+            grown[: len(self._sums)] = self._sums
+            self._sums = grown
+        bad = _core.add_columns(rows_of(X), self._sums)
+        if bad >= 0:
+            raise ValueError(f"{where(bad)}: indices out of range or not in order.")
+        self._n += X.shape[0]
+
+    def scaling(self, kind: str, features: Features) -> Scaling:
+        """What scales these rows as `kind` says."""
+        short = max(features.n_columns - len(self._sums), 0)
+        sums, n = np.concatenate([self._sums[: features.n_columns], np.zeros((short, 5))]), max(self._n, 1)
+        largest = sums[:, 4]
+        if not np.isfinite(sums).all():
+            (name,) = features.names(np.flatnonzero(~np.isfinite(sums).all(axis=1))[:1].tolist())
+            raise ValueError(f"feature {name}: its values are too large for their squares to be added up.")
+        if kind == "maxabs":
+            return Scaling(kind, None, np.where(largest > 0, largest, 1.0))
+        total, squares = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]
+        mean = total / n
+        spread = squares - total * mean  # n times the variance
+        for j in np.flatnonzero(spread < 1e-6 * squares):  # too much cancels: with all digits of the sums
+            spread[j] = _spread(sums[j], n)
+        scale = np.sqrt(np.maximum(spread, 0.0) / n)
+        return Scaling(kind, mean[: features.n_numbers].copy(), np.where(scale > 0, scale, 1.0))

@@ -11,6 +11,7 @@ from typing import Any
 
 from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths
 from novikoff.features import Features
+from novikoff.outfile import COMPRESSED as COMPRESSED
 from novikoff.source import Source
 
 # ---- The formats, and what opens each: a new one is one line here. ------------------------------------
@@ -44,7 +45,6 @@ SUFFIXES = {
     ".arrow": "arrow",
 }  # .txt and others say nothing
 HEAD = 1 << 16  # bytes that are looked at
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class UnknownOption(ValueError):
@@ -143,7 +143,7 @@ def open_source(
 
 def format_by_name(paths: Paths) -> str | None:
     """The format that the files' names tell, if they do."""
-    return next(filter(None, map(_by_name, ByteStream(paths).names)), None)
+    return next(filter(None, map(format_of_name, ByteStream(paths).names)), None)
 
 
 def _opened(
@@ -169,7 +169,7 @@ def _opened(
 
 def _recognised(stream: ByteStream, skip_lines: int) -> str:
     """The format, by the names of the files or else by how the first begins."""
-    said = [_by_name(name) for name in stream.names]
+    said = [format_of_name(name) for name in stream.names]
     if said[0] is None:
         said[0] = _by_content(stream.head(HEAD), skip_lines)
     if said[0] is None:
@@ -185,7 +185,8 @@ def _recognised(stream: ByteStream, skip_lines: int) -> str:
     return said[0]
 
 
-def _by_name(name: str) -> str | None:
+def format_of_name(name: str) -> str | None:
+    """The format that a file's name tells, compressed or not."""
     stem, suffix = os.path.splitext(name.lower())  # noqa: PTH122
     if suffix in COMPRESSED:
         suffix = os.path.splitext(stem)[1]  # noqa: PTH122

@@ -176,6 +176,39 @@ class ArrayExamples(Examples):
         return int(np.count_nonzero(wrong if self.kept is None else wrong[self.kept]))
 
 
+def learn_visit(
+    model: Model,
+    visit: Visit,
+    settled_at: dict[int, int],
+    *,
+    first: bool,
+    pool: ThreadPoolExecutor | None = None,
+) -> None:
+    """Learn from rows of an epoch; `first` checks them too.
+
+    `settled_at` has the learners whose last epoch made no update: nor will this.
+    """
+    _, rows, labels, weights, order, begin, end, _ = visit
+
+    def call(k: int) -> tuple[str, int]:
+        native = model.learners[k].native
+        if settled_at.get(k) == native.updates:
+            native.visits += end - begin
+            return "", -1
+        return _core.epoch(native, rows, model.labels(labels, k), weights, order, begin, end, first)
+
+    parts = range(len(model.learners))
+    outcomes = list(pool.map(call, parts) if pool else map(call, parts))
+    for learner, (problem, row) in zip(model.learners, outcomes, strict=True):
+        raise_problem(problem, row, visit.X, learner.native.largest_row, visit.where)
+
+
+def settled(model: Model, began: dict[int, int]) -> dict[int, int]:
+    """The learners that made no update since they had `began[k]`, and how many they have."""
+    made = [learner.native.updates for learner in model.learners]
+    return {k: n for k, n in enumerate(made) if began.get(k) == n}
+
+
 # ---- fitting -----------------------------------------------------------------------------------------
 def fit(
     X: Any,
@@ -273,28 +306,12 @@ class Fitting:
         jobs = min(threads(self.plan.n_jobs), len(model.learners))
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
             for visit in self.examples.epoch(model):
-                learners = model.learners  # there may be more than at the visit before
-                for k, learner in enumerate(learners):
+                for k, learner in enumerate(model.learners):  # there may be more than at the visit before
                     self.began.setdefault(k, learner.native.updates)
-
-                def call(k: int, visit: Visit = visit) -> tuple[str, int]:
-                    native = model.learners[k].native
-                    if self.settled_at.get(k) == native.updates:
-                        native.visits += (
-                            visit.end - visit.begin
-                        )  # its last epoch made no update: nor will this
-                        return "", -1
-                    _, rows, labels, weights, order, begin, end, _ = visit
-                    own = model.labels(labels, k)
-                    return _core.epoch(native, rows, own, weights, order, begin, end, not epoch)
-
-                outcomes = pool.map(call, range(len(learners))) if pool else map(call, range(len(learners)))
-                for learner, (problem, row) in zip(learners, list(outcomes), strict=True):
-                    raise_problem(problem, row, visit.X, learner.native.largest_row, visit.where)
-        made = [learner.native.updates for learner in model.learners]
-        self.settled_at = {k: n for k, n in enumerate(made) if self.began.get(k) == n}
+                learn_visit(model, visit, self.settled_at, first=not epoch, pool=pool)
+        self.settled_at = settled(model, self.began)
         self.began = {}
-        return len(self.settled_at) == len(made)
+        return len(self.settled_at) == len(model.learners)
 
     def _worst_epoch(self) -> bool:
         """Up to `count` updates, each of the row that is most violated; whether none is any more."""

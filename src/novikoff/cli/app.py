@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 
 import novikoff
-from novikoff.cli import evaluate, fit, inspect, predict, running
+from novikoff.cli import convert, evaluate, fit, inspect, predict, running, tune
 
 COMMANDS: list[Callable[..., None]] = [
     fit.fit,
     predict.predict,
     evaluate.evaluate,
     inspect.inspect,
+    convert.convert,
+    tune.tune,
 ]  # in the order of the help; a new command is one line here
 
 app = typer.Typer(

@@ -129,7 +129,7 @@ def fit(
     source = _open(data, reading, columns, keeping)
     made = shaping(learning, passes, labelling, reading, columns) | {"format": source.format}
     checkpoint = _checkpoint(keeping, made, quiet)
-    classes = _classes(labelling)
+    classes = classes_of(labelling)
     with progress.shown(not quiet, passes.max_epochs or 0) as watch:
         plan = passes.plan(reading.n_jobs, verbose)
         if passes.in_memory:
@@ -200,7 +200,8 @@ def _open(data: list[str], reading: Reading, columns: Columns, keeping: Keeping)
     return source
 
 
-def _classes(labelling: Labelling) -> StreamClasses:
+def classes_of(labelling: Labelling) -> StreamClasses:
+    """What the options say of the classes."""
     from novikoff.labels import StreamClasses
     from novikoff.parameters import OTHER
 

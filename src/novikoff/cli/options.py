@@ -36,7 +36,7 @@ def option(name: str, *flags: str, metavar: str | None = None, shown_default: st
         if value is None:  # not given
             return value
         try:
-            parameter.check(_read(name, value))
+            parameter.check(read(name, value))
         except ValueError:
             expected = parameter.expected.removeprefix("None or ")
             raise typer.BadParameter(
@@ -58,7 +58,7 @@ def _shown(value: Any) -> str:
     return ", ".join(map(repr, value)) if isinstance(value, list | tuple) else repr(value)
 
 
-def _read(name: str, value: Any) -> Any:
+def read(name: str, value: Any) -> Any:
     """The value as the table knows it."""
     match name:
         case "ignore" | "text" | "categorical":
@@ -69,7 +69,20 @@ def _read(name: str, value: Any) -> Any:
             return class_weights(value)
         case "relabel":
             return pairs(value)
+        case "rules" if isinstance(value, str):
+            return listed(value)
+        case "averages" if value in AVERAGES:
+            return AVERAGES[value]
+        case "epochs" if isinstance(value, str):
+            return [int(each) for each in listed(value)]
+        case "scales" if isinstance(value, str):
+            return [None if each == "none" else each for each in listed(value)]
+        case "Cs" if isinstance(value, str):
+            return [float(each) for each in listed(value)]
     return value
+
+
+AVERAGES = {"both": [False, True], "yes": [True], "no": [False]}
 
 
 def listed(text: str) -> list[str]:
@@ -209,13 +222,13 @@ class Output:
 
 def _given(group: Any) -> dict[str, Any]:
     """The options of a group that are not as they are by default."""
-    values = {f.name: _read(f.name, getattr(group, f.name)) for f in fields(group)}
+    values = {f.name: read(f.name, getattr(group, f.name)) for f in fields(group)}
     return {name: value for name, value in values.items() if value != default(name) and value != []}
 
 
 def shaping(*groups: Any) -> dict[str, Any]:
     """All options of some groups as a model keeps them; without those that change no result."""
-    said = {f.name: _read(f.name, getattr(group, f.name)) for group in groups for f in fields(group)}
+    said = {f.name: read(f.name, getattr(group, f.name)) for group in groups for f in fields(group)}
     return {name: value for name, value in said.items() if name not in CHANGE_NOTHING}
 
 

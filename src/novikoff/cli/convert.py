@@ -1,0 +1,190 @@
+"""`novikoff convert`: data from one format to another, and models too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from novikoff.cli import output, progress
+from novikoff.cli.opening import open_data
+from novikoff.cli.options import Columns, Output, Reading
+from novikoff.parameters import FORMATS
+
+MODEL_SUFFIXES = {"novikoff": ".novikoff", "onnx": ".onnx", "text": ".txt"}
+DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # of others the format's name
+NUMBER_BY = ("auto", "name", "column")
+
+
+def convert(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="IN... OUT",
+            help="Files of data (- for standard input), or one model, and last the file to write (- for "
+            "standard output), whose name says the format. With --to and one file, the outcome goes to a "
+            "file of the same name, with another suffix, in the current folder.",
+            show_default=False,
+        ),
+    ],
+    *,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join([*FORMATS, *MODEL_SUFFIXES]),
+            help="The format to write; without it the name of OUT tells.",
+            autocompletion=lambda: [*FORMATS, *MODEL_SUFFIXES],
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT when it exists.")] = False,
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="Rows of data may have no labels.")
+    ] = False,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="For LIBSVM text: where to write the number and name of each feature."
+        ),
+    ] = None,
+    number_by: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(NUMBER_BY),
+            help="How LIBSVM text numbers features that have names: by these, if they are whole numbers "
+            "from 1, or by column, in order of appearance. 'auto': by name when all in the first row are "
+            "such numbers.",
+        ),
+    ] = "auto",
+    label_name: Annotated[
+        str, typer.Option(metavar="NAME", help="What JSON lines and tables call the labels.")
+    ] = "label",
+    weight_name: Annotated[
+        str, typer.Option(metavar="NAME", help="What JSON lines and tables call the weights of rows.")
+    ] = "weight",
+    reading: Reading,
+    columns: Columns,
+    out: Output,
+) -> None:
+    """Write data in another format, or a model as ONNX, as text, or from text.
+
+    For example: novikoff convert mail.vw.gz mail.svm --names mail.names
+
+    Or: novikoff convert spam.novikoff spam.onnx
+
+    What is written reads back as the same rows: the same names, numbers, labels and weights. Of a table the
+    features are written, as they are learned from: a category as a column of ones and zeros, for instance.
+    """
+    inputs, target = _target(paths, to)
+    to_stdout = target == Path("-")
+    if target.is_file() and not force:
+        raise ValueError(f"{target} exists: --force replaces it.")
+    is_model = len(inputs) == 1 and _holds_model(inputs[0])
+    known = MODEL_SUFFIXES if is_model else FORMATS
+    if to is not None and to not in known:
+        what = f"{inputs[0]} is a model" if is_model else "data"
+        raise typer.BadParameter(
+            f"{what}: {to!r} is not possible, expected one of {', '.join(known)}.", param_hint="--to"
+        )
+    if to_stdout and (is_model or out.json):
+        raise typer.BadParameter("standard output is for data only, and without --json.", param_hint="OUT")
+    if is_model:
+        said = _convert_model(inputs[0], target, to)
+    else:
+        from novikoff.rowtext import Columns as Called
+        from novikoff.writing import write_source
+
+        if number_by not in NUMBER_BY:
+            raise typer.BadParameter(f"expected one of {', '.join(NUMBER_BY)}.", param_hint="--number-by")
+        labelled = {} if not unlabelled else {"labelled": False}
+        source = open_data(inputs, **reading.given(), **columns.given(), **labelled)
+        with progress.shown(not (out.quiet or out.json)) as watch:
+            written = write_source(
+                source,
+                sys.stdout.buffer if to_stdout else target,
+                format=to,
+                columns=Called(label_name, weight_name),
+                number_by=number_by,
+                names=names,
+                watch=watch,
+            )
+        said = {
+            "format": written.format,
+            "rows": written.rows,
+            "features": written.features,
+            "skipped": {"count": source.skipped.count, "first": source.skipped.first},
+        }
+        if not out.json:
+            for line in output.skipped_lines(source.skipped):
+                typer.echo(line, err=to_stdout)
+    if to_stdout:
+        return
+    if out.json:
+        output.write_json({"output": str(target)} | said)
+    elif not out.quiet:
+        rows = f"{said['rows']:,} rows, {said['features']:,} features, " if "rows" in said else ""
+        typer.echo(f"{target}: {said['format']}, {rows}{output.size_of(target)}")
+
+
+def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:
+    """What to read, and where to write."""
+    if len(paths) > 1:
+        return paths[:-1], Path(paths[-1])
+    if to is None or paths[0] == "-":
+        raise typer.BadParameter(
+            "expected at least one file to read and, last, one to write.", param_hint="OUT"
+        )
+    from novikoff.cli.modelpath import default_path
+
+    suffix = MODEL_SUFFIXES.get(to) or DATA_SUFFIXES.get(to, f".{to}")
+    name = Path(paths[0]).name
+    stem = name.removesuffix(".novikoff") if name.endswith(".novikoff") else default_path(name).stem
+    return paths, Path(stem + suffix)
+
+
+def _holds_model(path: str) -> bool:
+    """Whether a file holds a model rather than data; a novikoff file of another kind is neither."""
+    from novikoff.modelfile import kind_of_file
+    from novikoff.textmodel import TITLE
+
+    if path == "-" or not Path(path).is_file():
+        return False
+    kind = kind_of_file(path)
+    if kind not in (None, "model"):
+        raise ValueError(
+            f"{path} holds a novikoff {kind}, which cannot be converted: expected data or a model."
+        )
+    with Path(path).open("rb") as file:
+        return kind == "model" or file.read(len(TITLE)) == TITLE.encode()
+
+
+def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]:
+    from novikoff.linear import load_model
+    from novikoff.modelfile import kind_of_file
+    from novikoff.outfile import replacing
+    from novikoff.textmodel import from_text, to_text
+
+    by_suffix = {suffix: name for name, suffix in MODEL_SUFFIXES.items()}
+    format = to or by_suffix.get(target.suffix.lower())
+    if format is None:
+        raise ValueError(f"{target}: the name does not tell the format of a model; name it by --to.")
+    if kind_of_file(path) == "model":
+        linear = load_model(path)
+    else:
+        try:
+            linear = from_text(Path(path).read_bytes().decode("utf-8", "surrogatepass"))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+    if format == "novikoff":
+        linear.save(target)
+        return {"format": format}
+    if format == "onnx":
+        from novikoff.onnx_export import to_onnx
+
+        content = to_onnx(linear).SerializeToString()
+    else:
+        content = to_text(linear).encode("utf-8", "surrogatepass")
+    with replacing(target) as file:
+        file.write(content)
+    return {"format": format}

@@ -1,0 +1,473 @@
+"""Choosing rule, averaging, epochs and scaling by rows that were held out, then learning from all rows.
+
+Rows are held out by a fixed hash of their number, so nothing has to be shuffled in memory. All candidates
+with the same scaling learn side by side from the same passes, and what scales the columns is measured on the
+rows learned from alone. A candidate of n epochs is what the run of the largest number was after n of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.arrays import rows_of
+from novikoff.block import Block, Floats, Matrix, rows_at
+from novikoff.bytestream import check_whole
+from novikoff.labels import Ints, StreamClasses, as_text
+from novikoff.model import Model, Scorer, Settings, threads, width
+from novikoff.parameters import FILE_PARAMETERS
+from novikoff.scaling import ColumnSums, Scaling
+from novikoff.source import Source
+from novikoff.streaming import Learned, Progress, Watch, fit
+from novikoff.training import Plan, Visit, learn_visit, settled
+
+USES_C = ("pa1", "pa2")
+MEASURED = ("standard", "maxabs")
+MAX_MEMORY = 1 << 30
+
+Folds = npt.NDArray[np.int64]  # by row: the part in which it is held out, −1 for none
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to learn."""
+
+    scale: str | None
+    rule: str
+    C: float  # of rules that have one; else as the settings have it
+    average: bool
+    epochs: int
+
+    @property
+    def rule_text(self) -> str:
+        """The rule, with C where it has one."""
+        return self.rule + (f" C={self.C:g}" if self.rule in USES_C else "")
+
+    def __str__(self) -> str:
+        mean = ", averaged" if self.average else ""
+        return f"{self.rule_text}{mean}, {self.epochs} epoch(s), scale {self.scale or 'none'}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is tried: every combination. Of equally good ones the first with the fewest epochs is taken."""
+
+    rules: Sequence[str] = FILE_PARAMETERS["rules"].default
+    averages: Sequence[bool] = FILE_PARAMETERS["averages"].default
+    epochs: Sequence[int] = FILE_PARAMETERS["epochs"].default
+    scales: Sequence[str | None] = FILE_PARAMETERS["scales"].default
+    Cs: Sequence[float] = FILE_PARAMETERS["Cs"].default
+
+    def check(self) -> None:
+        """Raise one clear error unless there is something to try, and all of it can be."""
+        for name, values in vars(self).items():
+            FILE_PARAMETERS[name].check(values)
+
+    def learners(self, settings: Settings) -> list[Settings]:
+        """What has to be run: one learner for both the last and the averaged weights."""
+        return [
+            replace(settings, rule=rule, C=C, average=any(self.averages))
+            for rule in dict.fromkeys(self.rules)
+            for C in (dict.fromkeys(map(float, self.Cs)) if rule in USES_C else [settings.C])
+        ]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a candidate did on held-out rows."""
+
+    candidate: Candidate
+    correct: tuple[int, ...]  # by part held out
+    held_out: tuple[int, ...]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of all held-out rows that were right."""
+        return sum(self.correct) / sum(self.held_out)
+
+    @property
+    def by_fold(self) -> list[float]:
+        return [right / n for right, n in zip(self.correct, self.held_out, strict=True)]
+
+
+@dataclass
+class TuneResult:
+    """What was tried, the best first, and what learning from all rows in the best way gave."""
+
+    table: list[Outcome]
+    n_rows: int
+    learned: Learned | None = None
+    classes: list[Any] = field(default_factory=list)
+
+    @property
+    def best(self) -> Candidate:
+        return self.table[0].candidate
+
+
+def tune(
+    source: Source,
+    classes: StreamClasses | None = None,
+    settings: Settings = Settings(),
+    grid: Grid = Grid(),
+    *,
+    folds: int = FILE_PARAMETERS["folds"].default,
+    split: float | None = None,
+    random_state: int = 0,
+    class_weight: dict[str, float] | str | None = None,
+    n_jobs: int | None = None,
+    max_memory: int = MAX_MEMORY,
+    watch: Watch | None = None,
+    refit: bool = True,
+) -> TuneResult:
+    """Try every combination of `grid` on held-out rows of a source, and learn from all rows in the best way.
+
+    The last step is what `streaming.fit` does with these parameters, bit for bit.
+
+    Parameters
+    ----------
+    source : Source
+        Read several times: standard input will not do.
+    classes : StreamClasses, default None
+        Declared, or found in a first pass (None); they cannot grow.
+    settings : Settings
+        What is the same for all candidates.
+    grid : Grid
+        What is tried.
+    folds : default 5
+        Parts, each of which is held out once.
+    split : default None
+        Instead: the share of rows that is held out, once.
+    random_state : default 0
+        Chooses which rows are held out when.
+    class_weight : default None
+        As in `fit`; 'balanced' is measured on the rows learned from.
+    n_jobs : default None
+        Candidates that learn at the same time. Never changes a result.
+    max_memory : default 1 GiB
+        Bytes of weights at a time, about: when all candidates need more, they take turns, with passes of
+        their own. Never changes a result.
+    watch : function of a Progress
+    refit : default True
+        Whether to learn from all rows in the end.
+
+    Examples
+    --------
+    >>> import io, novikoff
+    >>> text = b"".join(b"%d 1:%d 2:1\\n" % (i % 5 > 2, i % 5) for i in range(200))
+    >>> source = novikoff.open_source(io.BytesIO(text))
+    >>> result = tune(source, grid=Grid(rules=["perceptron", "pa1"], scales=[None]))
+    >>> print(result.best)
+    perceptron, 1 epoch(s), scale none
+    >>> result.table[0].accuracy
+    1.0
+    """
+    classes = classes or StreamClasses()
+    grid.check()
+    for name, value in (("folds", folds), ("split", split)):
+        FILE_PARAMETERS[name].check(value)
+    check_whole("random_state", random_state, 0)
+    if not source.can_reread:
+        raise ValueError(
+            f"{source.name} can be read only once, which is not enough for tuning: save it to a file."
+        )
+    if classes.grows:
+        raise ValueError("tuning finds the classes first: they cannot grow.")
+    rows = _Rows(source, classes, folds if split is None else 1, split, random_state, watch)
+    rows.look(grid, class_weight)
+    outcomes: list[Outcome] = []
+    with ThreadPoolExecutor(threads(n_jobs)) as pool:
+        for scale in dict.fromkeys(grid.scales):
+            runs = [_Run(part, own, rows) for own in grid.learners(settings) for part in range(rows.parts)]
+            for some in _in_turns(runs, max_memory):
+                _learn(some, rows, scale, sorted(set(grid.epochs)), pool)
+            outcomes += _outcomes(runs, grid, scale, rows)
+    # the sort is stable: of equals, those of fewer epochs, and of these the first
+    outcomes.sort(key=lambda outcome: (-sum(outcome.correct), outcome.candidate.epochs))
+    result = TuneResult(outcomes, rows.n_rows, classes=classes.labels.tolist())
+    if refit:
+        best = result.best
+        chosen = replace(settings, rule=best.rule, C=best.C, average=best.average)
+        plan = Plan(max_epochs=best.epochs, order="cyclic", n_jobs=n_jobs)
+        result.learned = fit(
+            source, classes, chosen, plan, scale=best.scale, class_weight=class_weight, watch=watch
+        )
+    return result
+
+
+# ---- which rows are held out ---------------------------------------------------------------------------
+def splitmix64(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Output number z of the generator SplitMix64 (Steele, Lea and Flood 2014) that starts at 0."""
+    z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def fold_of(first: int, n: int, seed: int, folds: int, split: float | None) -> Folds:
+    """The part in which each row is held out; −1 for rows that never are (with a split)."""
+    start = splitmix64(np.array([seed % 2**64], dtype=np.uint64))
+    bits = splitmix64(np.arange(first, first + n, dtype=np.uint64) + start)
+    if split is not None:
+        return np.where((bits >> np.uint64(11)) < np.uint64(int(split * 2**53)), 0, -1)
+    return (((bits >> np.uint64(32)) * np.uint64(folds)) >> np.uint64(32)).astype(np.int64)
+
+
+class _Rows:
+    """The rows of a source with the parts in which they are held out."""
+
+    def __init__(
+        self,
+        source: Source,
+        classes: StreamClasses,
+        parts: int,
+        split: float | None,
+        seed: int,
+        watch: Watch | None,
+    ) -> None:
+        self.source, self.classes, self.parts = source, classes, parts
+        self._split, self._seed, self._watch = split, seed, watch
+        self.n_rows = 0
+        self.held_out: list[int] = []  # rows by part
+        self._class_weights: list[dict[str, float] | None] = []
+        self._sums: list[ColumnSums] = []
+
+    def blocks(self, doing: str) -> Iterator[tuple[Block, Folds]]:
+        """One pass, with the part of each row."""
+        rows, started = 0, time.perf_counter()
+        for block in self.source.blocks(reuse=True):
+            yield block, fold_of(rows, block.n_rows, self._seed, self.parts, self._split)
+            rows += block.n_rows
+            if self._watch is not None:
+                seconds = time.perf_counter() - started
+                self._watch(Progress(doing, rows, block.consumed, self.source.size, 0, seconds))
+        self.n_rows = rows
+
+    # -- the first pass
+    def look(self, grid: Grid, class_weight: dict[str, float] | str | None) -> None:
+        """Find classes and columns, and measure what scaling and class weights need, by part."""
+        measured = any(scale in MEASURED for scale in grid.scales)
+        self._sums = [ColumnSums() for _ in range(self.parts)]
+        counts: list[Counter[str]] = [Counter() for _ in range(self.parts + 1)]  # the last of −1
+        for block, fold in self.blocks("first look"):
+            if block.labels is None:
+                raise ValueError(f"{block.where(0)}: there is no label to learn from.")
+            if self.classes.declared is None:
+                self.classes.add(block.labels, block.where)
+            else:
+                self.classes.find(block.labels, block.where)
+            labels = self.classes.rename(block.labels)
+            for part in range(-1, self.parts):
+                here = fold == part
+                if block.weights is not None:
+                    here &= block.weights > 0
+                found, n = np.unique(labels[here], return_counts=True)
+                counts[part].update(dict(zip(map(as_text, found.tolist()), n.tolist(), strict=True)))
+            for part in range(self.parts if measured else 0):
+                rest = np.flatnonzero(fold != part)
+                self._sums[part].add(rows_at(block.X, rest), partial(_where, block, rest))
+        self.held_out = [counts[part].total() for part in range(self.parts)]
+        learned = [
+            sum((c for k, c in enumerate(counts) if k != part), Counter()) for part in range(self.parts)
+        ]
+        self._check(learned, sum(counts, Counter()))
+        if class_weight == "balanced":
+            self._class_weights = [{name: c.total() / (len(c) * n) for name, n in c.items()} for c in learned]
+        else:
+            assert not isinstance(class_weight, str)
+            self._class_weights = [class_weight] * self.parts
+
+    def _check(self, learned: list[Counter[str]], everywhere: Counter[str]) -> None:
+        names = [as_text(c) for c in self.classes.labels.tolist() if everywhere[as_text(c)]]
+        if len(names) < 2:
+            every = f"but every row has the label {names[0]!r}" if names else "but no row has a weight"
+            raise ValueError(f"{self.source.name}: there must be at least two classes, {every}.")
+        advice = "give more rows, or another random_state"
+        for part, counts in enumerate(learned):
+            what = "the split" if self._split is not None else f"part {part + 1} of {self.parts}"
+            if not self.held_out[part]:
+                raise ValueError(
+                    f"{self.source.name}: there are too few rows ({self.n_rows:,}) to tune: {what} holds "
+                    f"none out; {advice}, or fewer folds."
+                )
+            absent = [name for name in names if not counts[name]]
+            if absent:
+                raise ValueError(
+                    f"{self.source.name}: no row of the class {absent[0]!r} is left to learn from when "
+                    f"{what} is held out; {advice}, or leave out so rare a class."
+                )
+
+    # -- what is learned from, and what is held out
+    def scaling(self, scale: str | None, part: int) -> Scaling | None:
+        if scale in MEASURED:
+            return self._sums[part].scaling(scale, self.source.features)
+        return None if scale is None else Scaling(scale)
+
+    def labels(self, block: Block) -> Ints:
+        assert block.labels is not None
+        return self.classes.find(block.labels, block.where)
+
+    def visit(self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None) -> Visit:
+        """The rows of a block that are not held out."""
+        X = block.X if scaling is None else scaling.transform(block.X)
+        weights, kept = block.weights, fold != part
+        by_class = self._class_weights[part]
+        if by_class is not None:
+            own: Floats = np.array([by_class.get(as_text(c), 1.0) for c in self.classes.labels.tolist()])[
+                labels
+            ]
+            weights = own if weights is None else own * weights
+        if weights is not None:
+            kept &= weights > 0
+        order = np.flatnonzero(kept)
+        return Visit(X, rows_of(X), labels, weights, order, 0, len(order), block.where)
+
+    def held(
+        self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None
+    ) -> tuple[Matrix, Ints]:
+        """The rows of a block that are held out."""
+        here = fold == part
+        if block.weights is not None:
+            here &= block.weights > 0
+        rows = np.flatnonzero(here)
+        X = rows_at(block.X, rows)
+        return X if scaling is None else scaling.transform(X), labels[rows]
+
+
+def _where(block: Block, rows: npt.NDArray[np.int64], row: int) -> str:
+    return block.where(int(rows[row]))
+
+
+# ---- learning --------------------------------------------------------------------------------------------
+class _Run:
+    """A learner that one part of the rows is kept from."""
+
+    def __init__(self, part: int, settings: Settings, rows: _Rows) -> None:
+        self.part, self.settings = part, settings
+        self._n_classes, self._n_columns = rows.classes.n_classes, rows.source.features.n_columns
+        self.correct: dict[tuple[int, bool], int] = {}  # by epochs, and whether the weights were averaged
+        self.converged = False
+        self._model: Model | None = None
+        self._settled_at: dict[int, int] = {}
+        self._scorers: list[tuple[bool, Scorer]] = []
+
+    @property
+    def model(self) -> Model:
+        if self._model is None:
+            self._model = Model(self._n_classes, self._n_columns, self.settings)
+        return self._model
+
+    @property
+    def memory(self) -> int:
+        """Bytes of weights, sums and what predicts, about."""
+        one = 8 * self._n_columns * width(self._n_classes)
+        return one * (4 if self.settings.average else 1)
+
+    def begin_epoch(self) -> None:
+        self._began = {k: learner.native.updates for k, learner in enumerate(self.model.learners)}
+
+    def visit(self, visit: Visit, first: bool) -> None:
+        learn_visit(self.model, visit, self._settled_at, first=first)
+
+    def end_epoch(self) -> None:
+        self._settled_at = settled(self.model, self._began)
+        self.converged = len(self._settled_at) == len(self.model.learners)
+
+    def begin_scoring(self, averages: Sequence[bool]) -> None:
+        self._scorers = [(mean, self.model.scorer(averaged=mean)) for mean in averages]
+
+    def score(self, epochs: int, X: Matrix, labels: Ints) -> None:
+        for mean, scorer in self._scorers:
+            right = int(np.count_nonzero(scorer.predict(X) == labels)) if len(labels) else 0
+            self.correct[epochs, mean] = self.correct.get((epochs, mean), 0) + right
+
+    def stay(self, epoch: int, later: list[int]) -> None:
+        """It has converged: more epochs are this one."""
+        for (at, mean), right in list(self.correct.items()):
+            if at == epoch:
+                self.correct |= {(epochs, mean): right for epochs in later}
+
+    def free(self) -> None:
+        self._model, self._scorers = None, []
+
+
+def _in_turns(runs: list[_Run], max_memory: int) -> Iterator[list[_Run]]:
+    some: list[_Run] = []
+    for run in runs:
+        if some and sum(each.memory for each in some) + run.memory > max_memory:
+            yield some
+            some = []
+        some.append(run)
+    yield some
+
+
+def _learn(
+    runs: list[_Run], rows: _Rows, scale: str | None, epochs: list[int], pool: ThreadPoolExecutor
+) -> None:
+    """Let all runs learn side by side, and score each after the epochs that are wanted."""
+    scalings = {part: rows.scaling(scale, part) for part in sorted({run.part for run in runs})}
+    name = f"scale {scale or 'none'}"
+    for epoch in range(1, epochs[-1] + 1):
+        active = [run for run in runs if not run.converged]
+        if not active:
+            break
+        learning = sorted({run.part for run in active})
+        for run in active:
+            run.begin_epoch()
+        for block, fold in rows.blocks(f"{name}, epoch {epoch}"):
+            labels = rows.labels(block)
+            visits = {part: rows.visit(block, fold, labels, part, scalings[part]) for part in learning}
+            _all(pool, lambda run, by=visits, first=epoch == 1: run.visit(by[run.part], first), active)
+        for run in active:
+            run.end_epoch()
+        judged = [run for run in active if run.converged or epoch in epochs]
+        if judged:
+            _score(judged, rows, scalings, f"{name}, held-out rows", epoch, pool)
+        for run in judged:
+            if run.converged:
+                run.stay(epoch, [later for later in epochs if later > epoch])
+    for run in runs:
+        run.free()
+
+
+def _score(
+    runs: list[_Run],
+    rows: _Rows,
+    scalings: dict[int, Scaling | None],
+    doing: str,
+    epoch: int,
+    pool: ThreadPoolExecutor,
+) -> None:
+    for run in runs:
+        run.begin_scoring((False, True) if run.settings.average else (False,))
+    for block, fold in rows.blocks(doing):
+        labels = rows.labels(block)
+        held = {run.part: rows.held(block, fold, labels, run.part, scalings[run.part]) for run in runs}
+        _all(pool, lambda run, by=held: run.score(epoch, *by[run.part]), runs)
+
+
+def _all(pool: ThreadPoolExecutor, work: Any, runs: list[_Run]) -> None:
+    for _ in pool.map(work, runs):  # raises what was raised there
+        pass
+
+
+def _outcomes(runs: list[_Run], grid: Grid, scale: str | None, rows: _Rows) -> list[Outcome]:
+    by_settings: dict[Settings, list[_Run]] = {}
+    for run in runs:
+        by_settings.setdefault(run.settings, []).append(run)
+    found = []
+    for (settings, own), average, epochs in product(
+        by_settings.items(), dict.fromkeys(grid.averages), sorted(set(grid.epochs))
+    ):
+        candidate = Candidate(scale, settings.rule, settings.C, average, epochs)
+        correct = tuple(run.correct[epochs, average] for run in sorted(own, key=lambda run: run.part))
+        found.append(Outcome(candidate, correct, tuple(rows.held_out)))
+    return found

@@ -1,0 +1,254 @@
+"""Tuning: the same figures as a plain loop in memory over the same parts, and the very model of a fit."""
+
+import io
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import novikoff
+from novikoff import streaming
+from novikoff.features import NumberedFeatures
+from novikoff.labels import Renaming, StreamClasses
+from novikoff.model import Settings
+from novikoff.scaling import Scaling
+from novikoff.training import Plan
+from novikoff.tuning import Candidate, Grid, fold_of, splitmix64, tune
+
+EVERYTHING = Grid(
+    rules=["perceptron", "normalized", "margin", "pa", "pa1", "pa2"],
+    averages=[False, True],
+    epochs=[1, 3],
+    scales=[None, "standard", "maxabs", "unit"],
+    Cs=[0.1, 1.0],
+)
+
+
+def problem(n=240, d=6, classes=2, seed=0, noise=0.5):
+    """Rows that a line almost tells apart, with columns of very different size."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * 10.0 ** np.arange(-2, d - 2)
+    X[rng.random((n, d)) < 0.3] = 0.0
+    scores = (X / 10.0 ** np.arange(-2, d - 2)) @ rng.normal(size=(d, classes)) + noise * rng.normal(
+        size=(n, classes)
+    )
+    return X, scores.argmax(axis=1) * 2 - 1
+
+
+def libsvm(X, y):
+    lines = []
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        lines.append(" ".join([str(label), *(f"{j}:{v!r}" for j, v in enumerate(row, 1) if v)]))
+    return io.BytesIO("\n".join(lines).encode())
+
+
+def twin(X, y, grid, fold, parts, settings=None, class_weight=None):
+    """Right predictions on held-out rows, by partial_fit on arrays, one candidate at a time."""
+    settings = settings or {}
+    classes = np.unique(y)
+    found = Counter()
+    for part in range(parts):
+        learn, held = fold != part, fold == part
+        for scale in grid.scales:
+            A, B = X[learn], X[held]
+            if scale is not None:
+                block = streaming.Block(A, None, None, 0, str)
+                scaling = Scaling.measure(scale, [block], NumberedFeatures(X.shape[1]))
+                A, B = scaling.transform(A), scaling.transform(B)
+            for rule in grid.rules:
+                for C in grid.Cs if rule in ("pa1", "pa2") else [1.0]:
+                    for average in grid.averages:
+                        model = novikoff.Perceptron(rule=rule, C=C, average=average, **settings)
+                        done = False
+                        for epoch in range(1, max(grid.epochs) + 1):
+                            if not done:
+                                before = getattr(model, "n_updates_", 0)
+                                weight = None
+                                if class_weight == "balanced":
+                                    own = Counter(y[learn].tolist())
+                                    weight = np.array(
+                                        [learn.sum() / (len(own) * own[c]) for c in y[learn].tolist()]
+                                    )
+                                model.partial_fit(A, y[learn], classes=classes, sample_weight=weight)
+                                done = model.n_updates_ == before
+                            if epoch in grid.epochs:
+                                right = int((model.predict(B) == y[held]).sum())
+                                found[Candidate(scale, rule, C, average, epoch)] += right
+    return found
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("split", [None, 0.3])
+@pytest.mark.parametrize("block_size", [500, 1 << 19])
+def test_as_a_plain_loop_in_memory(classes, split, block_size):
+    X, y = problem(classes=classes)
+    source = novikoff.open_source(libsvm(X, y), block_size=block_size)
+    result = tune(source, StreamClasses(), grid=EVERYTHING, folds=3, split=split, random_state=7, n_jobs=2)
+    fold = fold_of(0, len(X), 7, 3, split)
+    want = twin(X, y, EVERYTHING, fold, 3 if split is None else 1)
+    assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
+    for outcome in result.table:
+        assert sum(outcome.held_out) == np.count_nonzero(fold >= 0)
+        assert outcome.accuracy == sum(outcome.correct) / sum(outcome.held_out)
+    assert len({outcome.accuracy for outcome in result.table}) > 10, "there is something to choose"
+
+
+def test_runs_that_converge_stay_as_they_are():
+    """An averaged model is that of the epoch that made no update: later ones are never run."""
+    X, y = problem(noise=0.0, n=60, d=3)
+    grid = Grid(rules=["perceptron"], epochs=[1, 2, 40, 500], scales=["standard"])
+    result = tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid, folds=2)
+    want = twin(X, y, grid, fold_of(0, len(X), 0, 2, None), 2)
+    assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
+
+
+@pytest.mark.parametrize("settings", [{"multiclass": "ovr"}, {"ties": "mistake"}, {"fit_intercept": False}])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_what_all_candidates_share(settings, class_weight):
+    X, y = problem(classes=3, seed=3)
+    grid = Grid(rules=["perceptron", "pa1"], epochs=[2], scales=[None])
+    given = {k: v for k, v in settings.items() if k != "fit_intercept"}
+    own = Settings(**given, bias_square=float(settings.get("fit_intercept", True)))
+    source = novikoff.open_source(libsvm(X, y))
+    result = tune(source, StreamClasses(), own, grid, folds=3, class_weight=class_weight, refit=False)
+    want = twin(X, y, grid, fold_of(0, len(X), 0, 3, None), 3, settings, class_weight)
+    assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
+    assert result.learned is None
+
+
+@pytest.mark.parametrize("scale", [None, "standard", "maxabs", "unit"])
+@pytest.mark.parametrize("average", [False, True])
+def test_the_model_is_that_of_a_fit(scale, average):
+    X, y = problem(classes=3)
+    grid = Grid(rules=["pa1"], averages=[average], epochs=[2, 4], scales=[scale], Cs=[0.1])
+    found = tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid)
+    best = found.best
+    settings = Settings(rule=best.rule, C=best.C, average=best.average)
+    plain = streaming.fit(
+        novikoff.open_source(libsvm(X, y)),
+        StreamClasses(),
+        settings,
+        Plan(max_epochs=best.epochs, order="cyclic"),
+        scale=scale,
+    )
+    assert found.learned is not None and found.classes == plain.classes.tolist()
+    for averaged in (False, True):
+        for a, b in zip(
+            found.learned.model.coef(averaged=averaged), plain.model.coef(averaged=averaged), strict=True
+        ):
+            assert a.tobytes() == b.tobytes()
+
+
+def test_memory_and_threads_change_nothing():
+    X, y = problem()
+    grid = Grid(rules=["perceptron", "pa1"], epochs=[1, 3])
+    results = [
+        tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid, max_memory=memory, n_jobs=jobs)
+        for memory, jobs in ((1, 1), (1000, 2), (1 << 30, 3))
+    ]
+    assert results[0].table == results[1].table == results[2].table
+
+
+def test_of_equals_the_simplest_is_taken():
+    text = b"".join(b"%d 1:1 2:%d\n" % (i % 2, 2 * (i % 2) - 1) for i in range(100))
+    grid = Grid(rules=["pa1", "perceptron"], averages=[True, False], epochs=[5, 3, 4], scales=["unit", None])
+    result = tune(novikoff.open_source(io.BytesIO(text)), StreamClasses(), grid=grid)
+    assert {outcome.accuracy for outcome in result.table} == {1.0}
+    assert result.best == Candidate("unit", "pa1", 1.0, True, 3)
+    assert [outcome.candidate.epochs for outcome in result.table] == [3] * 8 + [4] * 8 + [5] * 8
+
+
+def test_scaling_never_sees_what_is_held_out():
+    """A held-out row of enormous values changes nothing for those who learn without it."""
+    X, y = problem(n=60, d=3)
+    fold = fold_of(0, 60, 0, 3, None)
+    grid = Grid(rules=["perceptron"], epochs=[2], scales=["standard"])
+    base = tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid, folds=3, refit=False)
+    row = int(np.flatnonzero(fold == 1)[0])
+    X[row] *= 1e9
+    moved = tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid, folds=3, refit=False)
+    changed = {o.candidate: o.correct[1] for o in moved.table}
+    for outcome in base.table:
+        assert abs(outcome.correct[1] - changed[outcome.candidate]) <= 1, (
+            "only this row may be judged otherwise"
+        )
+
+
+def test_rows_of_weight_zero_are_not_there():
+    X, y = problem(n=80, d=3)
+    lines = [
+        f"{label} {0 if i % 4 == 0 else 2} | " + " ".join(f"{j}:{v!r}" for j, v in enumerate(row, 1))
+        for i, (row, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True))
+    ]
+    grid = Grid(rules=["perceptron"], epochs=[1], scales=[None])
+    source = novikoff.open_source(io.BytesIO("\n".join(lines).encode()), format="vw")
+    result = tune(source, StreamClasses(), grid=grid, folds=2)
+    kept = np.arange(80) % 4 != 0
+    want = twin(X[kept], y[kept], grid, fold_of(0, 80, 0, 2, None)[kept], 2)
+    assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
+    assert sum(result.table[0].held_out) == 60 and result.n_rows == 80
+
+
+def test_named_features_and_text_labels():
+    text = "\n".join(
+        f"{'spam' if i % 3 else 'ham'} | {'money' if i % 3 else 'lunch'} w{i % 17}" for i in range(200)
+    )
+    source = novikoff.open_source(io.BytesIO(text.encode()), format="vw", block_size=100)
+    classes = StreamClasses(["nothing", "spam"], rename=Renaming({"ham": "nothing"}))
+    result = tune(source, classes, grid=Grid(scales=[None, "standard"]), n_jobs=2)
+    assert result.table[0].accuracy == 1.0 and result.classes == ["nothing", "spam"]
+
+
+def test_parts_are_even_and_fixed():
+    """The hash is SplitMix64, whose first outputs are published."""
+    outputs = splitmix64(np.arange(3, dtype=np.uint64)).tolist()
+    assert outputs == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    assert fold_of(0, 10, 0, 5, None).tolist() == fold_of(0, 20, 0, 5, None)[:10].tolist()
+    assert fold_of(5, 10, 3, 5, None).tolist() == fold_of(0, 20, 3, 5, None)[5:15].tolist()
+    assert fold_of(0, 10, 0, 5, None).tolist() != fold_of(0, 10, 1, 5, None).tolist()
+    counts = np.bincount(fold_of(0, 100_000, 0, 5, None))
+    assert len(counts) == 5 and abs(counts - 20_000).max() < 5 * np.sqrt(16_000)
+    held = fold_of(0, 100_000, 0, 1, 0.25)
+    assert set(held.tolist()) == {-1, 0} and abs((held == 0).sum() - 25_000) < 5 * np.sqrt(18_750)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"folds": 1}, "folds=1 is not possible: expected a whole number ≥ 2"),
+        ({"split": 1.0}, "split=1.0 is not possible: expected None or a number between 0 and 1"),
+        ({"random_state": None}, "random_state must be a whole number"),
+        ({"grid": Grid(rules=["adaboost"])}, "rules=.*expected one or more of perceptron"),
+        ({"grid": Grid(epochs=[0])}, "epochs=.*expected whole numbers ≥ 1"),
+        ({"grid": Grid(epochs=[])}, "epochs=.*expected whole numbers ≥ 1"),
+        ({"grid": Grid(scales=["log"])}, "scales=.*expected one or more of none, standard"),
+        ({"grid": Grid(Cs=[0.0])}, "Cs=.*expected numbers > 0"),
+        ({"classes": StreamClasses(grow=True)}, "tuning finds the classes first"),
+    ],
+)
+def test_impossible_requests(options, match):
+    options = {"classes": StreamClasses()} | options
+    with pytest.raises(ValueError, match=match):
+        tune(novikoff.open_source(io.BytesIO(b"1 1:1\n2 1:2\n")), **options)
+
+
+def test_too_little_to_tune_on():
+    class Once(io.BytesIO):
+        def seekable(self):
+            return False
+
+    def on(text, **options):
+        return tune(novikoff.open_source(io.BytesIO(text), format="libsvm"), StreamClasses(), **options)
+
+    with pytest.raises(ValueError, match="can be read only once, which is not enough for tuning"):
+        tune(novikoff.open_source(Once(b"1 1:1\n2 1:2\n"), format="libsvm"), StreamClasses())
+    with pytest.raises(ValueError, match=r"too few rows \(3\) to tune: part \d of 5 holds none out"):
+        on(b"1 1:1\n2 1:1\n1 1:2\n")
+    with pytest.raises(ValueError, match="at least two classes, but every row has the label '1'"):
+        on(b"1 1:1\n" * 100)
+    with pytest.raises(
+        ValueError, match=r"no row of the class '3' is left to learn from when part . of 5 is held"
+    ):
+        on(b"1 1:1\n2 1:2\n" * 50 + b"3 1:3\n")
+    with pytest.raises(ValueError, match="line 3: expected index:value"):
+        on(b"1 1:1\n2 1:1\n1 oops\n")
