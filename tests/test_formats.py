@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import novikoff
 from novikoff import _core, rowtext, streaming
-from novikoff.block import Csr
 from novikoff.labels import StreamClasses
 from novikoff.model import Settings
 from novikoff.rowtext import Columns
+from novikoff.sources.block import Csr
 from novikoff.training import Plan
 from novikoff.writing import write_source
 

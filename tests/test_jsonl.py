@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from named_rows import added, check_cuts, placed, plain
 from novikoff import OnlinePerceptron, _core
-from novikoff.features import NamedFeatures
+from novikoff.sources.features import NamedFeatures
 
 
 def features_of(name, value):

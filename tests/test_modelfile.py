@@ -18,11 +18,12 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 import novikoff
-from novikoff import Perceptron, modelfile, modelstate
-from novikoff.block import Block, Csr
-from novikoff.features import NamedFeatures, NumberedFeatures
-from novikoff.linear import LinearModel
+from novikoff import Perceptron
 from novikoff.model import Learner, Model, Settings
+from novikoff.models import modelfile, modelstate
+from novikoff.models.linear import LinearModel
+from novikoff.sources.block import Block, Csr
+from novikoff.sources.features import NamedFeatures, NumberedFeatures
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
@@ -529,7 +530,7 @@ def crafted(change):
         written.update(facts=facts, arrays=dict(arrays))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("novikoff.linear.write_file", note)
+        patch.setattr("novikoff.models.linear.write_file", note)
         linear.save("nowhere")
     change(written["facts"], written["arrays"])
     return file_of(written["facts"], written["arrays"], "model")

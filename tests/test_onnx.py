@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import novikoff
 from novikoff import Perceptron
-from novikoff.features import NumberedFeatures
-from novikoff.linear import LinearModel
 from novikoff.model import Model, Settings
-from novikoff.onnx_export import plan_digits, to_onnx, weight_digits
+from novikoff.models.linear import LinearModel
+from novikoff.models.onnx_export import plan_digits, to_onnx, weight_digits
+from novikoff.sources.features import NumberedFeatures
 from strategies import cancelling, datasets, decimals, integers, plain
 
 ort = pytest.importorskip("onnxruntime")

@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import novikoff
-from novikoff import bytestream, sources
-from novikoff.features import NumberedFeatures
-from novikoff.text import TextSource
+from novikoff.sources import bytestream, formats
+from novikoff.sources.features import NumberedFeatures
+from novikoff.sources.text import TextSource
 
 PACKED = {
     "": bytes,
@@ -224,14 +224,14 @@ def test_features_of_libsvm_text():
     ],
 )  # fmt: skip
 def test_formats_are_told_from_the_content(content, format):
-    assert sources._by_content(content[: sources.HEAD], 0) == format
+    assert formats._by_content(content[: formats.HEAD], 0) == format
 
 
 def test_formats_are_told_from_the_name(tmp_path):
     for name, format in (("x.svm", "libsvm"), ("x.LIBSVM.gz", "libsvm"), ("a/x.vw.zst", "vw"),
                          ("x.tab", "tsv"), ("x.ndjson.bz2", "jsonl"), ("x.feather", "arrow"),
                          ("x.parquet", "parquet"), ("x.csv.xz", "csv"), ("x.xz", None)):  # fmt: skip
-        assert sources.format_of_name(name) == format
+        assert formats.format_of_name(name) == format
     (tmp_path / "a.svm").write_bytes(b"1 1:1\n")
     (tmp_path / "b.csv").write_bytes(b"a,b\n")
     with pytest.raises(ValueError, match=r"a\.svm is libsvm and .*b\.csv is csv"):

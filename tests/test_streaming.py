@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron, open_source, streaming
-from novikoff.cache import cached
 from novikoff.checkpoint import Checkpoint
 from novikoff.labels import Renaming, StreamClasses
 from novikoff.model import Settings
+from novikoff.sources.cache import cached
 from novikoff.training import Plan
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
@@ -200,9 +200,9 @@ def test_scaling_is_measured_on_all_rows_and_does_not_depend_on_blocks(kind, see
 
 def test_a_column_far_from_zero_keeps_its_spread():
     """1e9 ± 1: plain sums of squares would lose all of it."""
-    from novikoff.block import Block
-    from novikoff.features import NumberedFeatures
     from novikoff.scaling import Scaling
+    from novikoff.sources.block import Block
+    from novikoff.sources.features import NumberedFeatures
 
     X = 1e9 + np.array([[-1.0, 5], [1.0, 5], [-1.0, 5], [1.0, 5]])
     features = NumberedFeatures(2)

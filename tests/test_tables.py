@@ -23,11 +23,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from novikoff.columns import Column, TableFeatures
-from novikoff.delimited import Buffers
-from novikoff.encoding import _sparse, placed
-from novikoff.features import NamedFeatures
-from novikoff.tables import TableSource
+from novikoff.sources.columns import Column, TableFeatures
+from novikoff.sources.delimited import Buffers
+from novikoff.sources.encoding import _sparse, placed
+from novikoff.sources.features import NamedFeatures
+from novikoff.sources.tables import TableSource
 
 EPOCH = dt.datetime(1970, 1, 1)
 
@@ -650,7 +650,7 @@ def test_reading_loads_neither_pandas_nor_scipy(tmp_path: Path) -> None:
     for form in FORMS:
         (tmp_path / form).write_bytes(written(MIXED, form).getvalue())
     program = (
-        "import sys; from novikoff.tables import TableSource\n"
+        "import sys; from novikoff.sources.tables import TableSource\n"
         f"for form in {FORMS!r}:\n"
         f"    for block in TableSource({str(tmp_path)!r} + '/' + form, header=True).blocks(): pass\n"
         "assert not {'pandas', 'scipy', 'sklearn'} & set(sys.modules)"
@@ -684,7 +684,7 @@ def test_labels_may_be_missing_when_predicting() -> None:
 
 
 def test_features_of_another_kind_are_refused() -> None:
-    from novikoff.features import NumberedFeatures
+    from novikoff.sources.features import NumberedFeatures
 
     with pytest.raises(ValueError, match="made from another format"):
         csv_of("a,y\n1,2\n", features=NumberedFeatures(3))

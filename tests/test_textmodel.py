@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron
-from novikoff.features import NamedFeatures, NumberedFeatures
-from novikoff.linear import LinearModel
 from novikoff.model import Model, Settings
-from novikoff.textmodel import from_text, to_text
+from novikoff.models.linear import LinearModel
+from novikoff.models.textmodel import from_text, to_text
+from novikoff.sources.features import NamedFeatures, NumberedFeatures
 
 
 def fitted(n_classes=2, **params):

@@ -8,10 +8,10 @@ import pytest
 
 import novikoff
 from novikoff import streaming
-from novikoff.features import NumberedFeatures
 from novikoff.labels import Renaming, StreamClasses
 from novikoff.model import Settings
 from novikoff.scaling import Scaling
+from novikoff.sources.features import NumberedFeatures
 from novikoff.training import Plan
 from novikoff.tuning import Candidate, Grid, fold_of, splitmix64, tune
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from named_rows import added, check_cuts, placed, plain
 from novikoff import OnlinePerceptron, _core
-from novikoff.features import NamedFeatures
+from novikoff.sources.features import NamedFeatures
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from novikoff.libsvm import load as load
-    from novikoff.linear import LinearModel as LinearModel
-    from novikoff.linear import load_model as load_model
+    from novikoff.models.linear import LinearModel as LinearModel
+    from novikoff.models.linear import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
-    from novikoff.sources import open_source as open_source
+    from novikoff.sources.formats import open_source as open_source
+    from novikoff.sources.libsvm import load as load
     from novikoff.voted import VotedPerceptron as VotedPerceptron
 
 _HOMES = {
-    "LinearModel": "novikoff.linear",
+    "LinearModel": "novikoff.models.linear",
     "OnlinePerceptron": "novikoff.online",
     "Perceptron": "novikoff.perceptron",
     "VotedPerceptron": "novikoff.voted",
-    "load": "novikoff.libsvm",
-    "load_model": "novikoff.linear",
-    "open_source": "novikoff.sources",
+    "load": "novikoff.sources.libsvm",
+    "load_model": "novikoff.models.linear",
+    "open_source": "novikoff.sources.formats",
 }
 
 __all__ = [

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from novikoff import modelstate
 from novikoff.labels import Classes, StreamClasses
-from novikoff.modelfile import read_file, write_file
+from novikoff.models import modelstate
+from novikoff.models.modelfile import read_file, write_file
 from novikoff.scaling import Scaling
-from novikoff.source import Source
+from novikoff.sources.source import Source
 from novikoff.training import Fitting
 
 

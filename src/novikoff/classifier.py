@@ -23,11 +23,11 @@ from sklearn.utils.validation import (
 )
 
 from novikoff.arrays import is_readable, with_one_index_width
-from novikoff.block import Csr
 from novikoff.labels import Classes, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import check_parameters
 from novikoff.report import Report
+from novikoff.sources.block import Csr
 from novikoff.summary import summarize
 from novikoff.training import Plan, Run
 

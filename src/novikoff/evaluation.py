@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.labels import Classes, Labels, Renaming, as_text
-from novikoff.linear import LinearModel
-from novikoff.source import Source
+from novikoff.models.linear import LinearModel
+from novikoff.sources.source import Source
 from novikoff.streaming import Progress, Watch
 
 

@@ -232,8 +232,8 @@ class OnlinePerceptron(_core.OnlineLearner):
         ValueError
             When a label is not a str, int, float or bool: a file holds no other objects.
         """
-        from novikoff.modelfile import pack_text, write_file
-        from novikoff.modelstate import pack_rows
+        from novikoff.models.modelfile import pack_text, write_file
+        from novikoff.models.modelstate import pack_rows
 
         params, state = self.get_params(), self._get_state()
         for label in [*self.classes_, *(params["classes"] or [])]:
@@ -256,8 +256,8 @@ class OnlinePerceptron(_core.OnlineLearner):
 
         Runs no code from the file. Raises a ValueError in one line when the file is not what it should be.
         """
-        from novikoff.modelfile import read_file
-        from novikoff.modelstate import fact
+        from novikoff.models.modelfile import read_file
+        from novikoff.models.modelstate import fact
 
         facts, arrays = read_file(path, "online")
         try:
@@ -290,8 +290,8 @@ _MEASURES = ("step_sum", "radius", "largest_row")
 
 def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """The state in a file, checked, as the core takes it."""
-    from novikoff.modelfile import unpack_text
-    from novikoff.modelstate import array, count, fact, number, unpack_rows
+    from novikoff.models.modelfile import unpack_text
+    from novikoff.models.modelstate import array, count, fact, number, unpack_rows
 
     labels = fact(facts, "classes", list)
     if not all(type(label) in (str, int, float, bool) for label in labels) or len(set(labels)) != len(labels):

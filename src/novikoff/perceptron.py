@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff import streaming, training
 from novikoff.classifier import PerceptronClassifier
-from novikoff.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.labels import Classes, StreamClasses, as_text
-from novikoff.linear import LinearModel, load_model
 from novikoff.model import Floats, Model, Scorer
+from novikoff.models.linear import LinearModel, load_model
 from novikoff.parameters import check_parameters, default, parameter_help
-from novikoff.source import Source
+from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures
+from novikoff.sources.source import Source
 from novikoff.training import Run
 
 

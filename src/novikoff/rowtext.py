@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.block import Block, Csr, Matrix
-from novikoff.features import Features
+from novikoff.sources.block import Block, Csr, Matrix
+from novikoff.sources.features import Features
 
 Integers = npt.NDArray[np.int64]
 Texts = tuple[npt.NDArray[np.uint8], Integers]  # one behind the other, and where each begins

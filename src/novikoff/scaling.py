@@ -19,9 +19,9 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.arrays import rows_of
-from novikoff.block import Block, Csr, Floats, Matrix
-from novikoff.features import Features, State
 from novikoff.parameters import SCALES
+from novikoff.sources.block import Block, Csr, Floats, Matrix
+from novikoff.sources.features import Features, State
 
 
 def _spread(figures: Floats, n: int) -> float:
@@ -47,8 +47,8 @@ class Scaling:
         """Measure all rows of `blocks`, whose columns are these features.
 
         >>> import numpy as np
-        >>> from novikoff.block import Block
-        >>> from novikoff.features import NumberedFeatures
+        >>> from novikoff.sources.block import Block
+        >>> from novikoff.sources.features import NumberedFeatures
         >>> rows = np.array([[1.0, 0.0], [3.0, 4.0]])
         >>> scaling = Scaling.measure("maxabs", [Block(rows, None, None, 0, str)], NumberedFeatures(2))
         >>> scaling.transform(rows)

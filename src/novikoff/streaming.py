@@ -16,12 +16,12 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.arrays import rows_of
-from novikoff.block import Block, Floats, Labels, gather
 from novikoff.checkpoint import Checkpoint
 from novikoff.labels import Ints, StreamClasses, UnseenClass, as_text
 from novikoff.model import Model, Settings, raise_problem
 from novikoff.scaling import Scaling
-from novikoff.source import Source
+from novikoff.sources.block import Block, Floats, Labels, gather
+from novikoff.sources.source import Source
 from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, Visit, weighted
 
 

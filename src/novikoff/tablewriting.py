@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.block import Block, Csr, Floats
-from novikoff.dialect import sniff_delimiter
 from novikoff.outfile import Target, written
 from novikoff.rowtext import Columns, joined, label_texts, shortest
-from novikoff.source import Source
+from novikoff.sources.block import Block, Csr, Floats
+from novikoff.sources.dialect import sniff_delimiter
+from novikoff.sources.source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.arrays import rows_of
-from novikoff.block import Block, Floats, Matrix, rows_at
-from novikoff.bytestream import check_whole
 from novikoff.labels import Ints, StreamClasses, as_text
 from novikoff.model import Model, Scorer, Settings, threads, width
 from novikoff.parameters import FILE_PARAMETERS
 from novikoff.scaling import ColumnSums, Scaling
-from novikoff.source import Source
+from novikoff.sources.block import Block, Floats, Matrix, rows_at
+from novikoff.sources.bytestream import check_whole
+from novikoff.sources.source import Source
 from novikoff.streaming import Learned, Progress, Watch, fit
 from novikoff.training import Plan, Visit, learn_visit, settled
 

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from novikoff import _core
-from novikoff.block import Block, Csr
-from novikoff.features import Features, NumberedFeatures
 from novikoff.outfile import COMPRESSED, Name, Target, replacing, written
 from novikoff.rowtext import Columns, Integers, Names, joined, label_texts, shortest, sparse
-from novikoff.source import Source
-from novikoff.sources import FORMATS, format_of_name
+from novikoff.sources.block import Block, Csr
+from novikoff.sources.features import Features, NumberedFeatures
+from novikoff.sources.formats import FORMATS, format_of_name
+from novikoff.sources.source import Source
 from novikoff.streaming import Progress, Watch
 from novikoff.tablewriting import write_table
 

@@ -145,8 +145,8 @@ def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:
 
 def _holds_model(path: str) -> bool:
     """Whether a file holds a model rather than data; a novikoff file of another kind is neither."""
-    from novikoff.modelfile import kind_of_file
-    from novikoff.textmodel import TITLE
+    from novikoff.models.modelfile import kind_of_file
+    from novikoff.models.textmodel import TITLE
 
     if path == "-" or not Path(path).is_file():
         return False
@@ -160,10 +160,10 @@ def _holds_model(path: str) -> bool:
 
 
 def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]:
-    from novikoff.linear import load_model
-    from novikoff.modelfile import kind_of_file
+    from novikoff.models.linear import load_model
+    from novikoff.models.modelfile import kind_of_file
+    from novikoff.models.textmodel import from_text, to_text
     from novikoff.outfile import replacing
-    from novikoff.textmodel import from_text, to_text
 
     by_suffix = {suffix: name for name, suffix in MODEL_SUFFIXES.items()}
     format = to or by_suffix.get(target.suffix.lower())
@@ -180,7 +180,7 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
         linear.save(target)
         return {"format": format}
     if format == "onnx":
-        from novikoff.onnx_export import to_onnx
+        from novikoff.models.onnx_export import to_onnx
 
         content = to_onnx(linear).SerializeToString()
     else:

@@ -12,7 +12,7 @@ from novikoff.cli.options import Output, Reading, option, pairs
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
-    from novikoff.source import Skipped
+    from novikoff.sources.source import Skipped
     from novikoff.streaming import Watch
 
 
@@ -55,7 +55,7 @@ def evaluated(
     """A saved model's predictions on files, counted; and the lines that were passed over."""
     from novikoff.cli.opening import renaming, source_for
     from novikoff.evaluation import evaluate
-    from novikoff.linear import load_model
+    from novikoff.models.linear import load_model
 
     linear = load_model(path)
     source = source_for(linear, data, reading)

@@ -25,12 +25,12 @@ from novikoff.cli.options import (
 from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
-    from novikoff.bytestream import ByteStream
     from novikoff.checkpoint import Checkpoint
     from novikoff.evaluation import Evaluation
     from novikoff.labels import StreamClasses
-    from novikoff.linear import LinearModel
-    from novikoff.source import Source
+    from novikoff.models.linear import LinearModel
+    from novikoff.sources.bytestream import ByteStream
+    from novikoff.sources.source import Source
     from novikoff.streaming import Learned, Watch
     from novikoff.training import Plan
 
@@ -116,8 +116,8 @@ def fit(
     The files are read block by block in their own order, so they may be far larger than memory. Ctrl-C saves
     what has been learned so far.
     """
-    from novikoff.bytestream import ByteStream
-    from novikoff.linear import LinearModel
+    from novikoff.models.linear import LinearModel
+    from novikoff.sources.bytestream import ByteStream
 
     files = ByteStream(data)  # whether they are there
     if test:
@@ -194,7 +194,7 @@ def _settle(files: ByteStream, passes: Passes, labelling: Labelling, keeping: Ke
 def _open(data: list[str], reading: Reading, columns: Columns, keeping: Keeping) -> Source:
     source = open_data(data, **reading.given(), **columns.given())
     if keeping.cache:
-        from novikoff.cache import cached
+        from novikoff.sources.cache import cached
 
         source = cached(source)
     return source

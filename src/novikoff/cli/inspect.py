@@ -10,7 +10,7 @@ import typer
 from novikoff.cli import output
 
 if TYPE_CHECKING:
-    from novikoff.linear import LinearModel
+    from novikoff.models.linear import LinearModel
 
 MANY = 20  # classes, up to which each is shown with its features
 
@@ -28,7 +28,7 @@ def inspect(
 
     For example: novikoff inspect spam.novikoff --top 20
     """
-    from novikoff.linear import load_model
+    from novikoff.models.linear import load_model
 
     linear = load_model(model)
     if json:

@@ -14,7 +14,7 @@ def default_path(first_file: str) -> Path:
     >>> default_path("data/spam.svm.gz").name, default_path("a9a.xz").name
     ('spam.novikoff', 'a9a.novikoff')
     """
-    from novikoff.sources import COMPRESSED, SUFFIXES
+    from novikoff.sources.formats import COMPRESSED, SUFFIXES
 
     if first_file == "-":
         return Path("stdin.novikoff")
@@ -28,7 +28,7 @@ def default_path(first_file: str) -> Path:
 
 def check_writable(path: Path, option: str = "--model") -> None:
     """Refuse, before any work, what could not be written or would overwrite something else."""
-    from novikoff.modelfile import kind_of_file
+    from novikoff.models.modelfile import kind_of_file
 
     parent = path.parent
     if not parent.is_dir():

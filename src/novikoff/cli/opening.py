@@ -11,13 +11,13 @@ from novikoff.parameters import FILE_PARAMETERS
 
 if TYPE_CHECKING:
     from novikoff.labels import Renaming
-    from novikoff.linear import LinearModel
-    from novikoff.source import Source
+    from novikoff.models.linear import LinearModel
+    from novikoff.sources.source import Source
 
 
 def open_data(data: list[str], **options: Any) -> Source:
     """`open_source`, with an option that the format does not have as an error of usage."""
-    from novikoff.sources import UnknownOption, open_source
+    from novikoff.sources.formats import UnknownOption, open_source
 
     try:
         return open_source(data, **options)
@@ -35,7 +35,7 @@ def source_for(model: LinearModel, data: list[str], reading: Reading, *, labelle
     What is not given is remembered from how the model was made, where the format is the same; so is the
     format, where the names of the files do not tell it.
     """
-    from novikoff.sources import format_by_name
+    from novikoff.sources.formats import format_by_name
 
     given = reading.given()
     format = given.pop("format", None) or format_by_name(data)

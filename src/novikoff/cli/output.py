@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
-    from novikoff.source import Skipped
+    from novikoff.sources.source import Skipped
 
 FULL_MATRIX = 12  # classes, up to which the whole confusion matrix is shown
 SHOWN = 3  # skipped lines

@@ -17,7 +17,7 @@ from novikoff.cli import output
 from novikoff.cli.options import Reading
 
 if TYPE_CHECKING:
-    from novikoff.linear import LinearModel
+    from novikoff.models.linear import LinearModel
 
 
 def predict(
@@ -55,7 +55,7 @@ def predict(
     Predictions are written as the files are read. With --output the file appears when it is complete.
     """
     from novikoff.cli.opening import source_for
-    from novikoff.linear import load_model
+    from novikoff.models.linear import load_model
 
     linear = load_model(model)
     source = source_for(linear, data, reading, labelled=False)

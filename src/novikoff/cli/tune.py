@@ -27,7 +27,7 @@ from novikoff.cli.options import (
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
-    from novikoff.linear import LinearModel
+    from novikoff.models.linear import LinearModel
     from novikoff.tuning import Grid, Outcome, TuneResult
 
 SHOWN = 10  # candidates
@@ -119,8 +119,8 @@ def tune(
     The files are read several times, in their own order and block by block. Which rows are held out depends
     on their number and --random-state alone. The model is that of 'novikoff fit' with the chosen options.
     """
-    from novikoff.bytestream import ByteStream
-    from novikoff.linear import LinearModel
+    from novikoff.models.linear import LinearModel
+    from novikoff.sources.bytestream import ByteStream
     from novikoff.tuning import tune
 
     files = ByteStream(data)  # whether they are there
@@ -136,7 +136,7 @@ def tune(
     modelpath.check_writable(path)
     source = open_data(data, **reading.given(), **columns.given())
     if cache:
-        from novikoff.cache import cached
+        from novikoff.sources.cache import cached
 
         source = cached(source)
     classes = classes_of(labelling)

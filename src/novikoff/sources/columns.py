@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.features import Features, NamedFeatures, State
+from novikoff.sources.features import Features, NamedFeatures, State
 
 NUMERIC = ("number", "date", "timestamp", "time", "duration")  # kinds with a feature called like the column
 FEATURES = (*NUMERIC, "category", "text")

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.block import Csr, Floats, Labels, Matrix
-from novikoff.columns import FEATURES, NUMERIC, Column, TableFeatures
+from novikoff.sources.block import Csr, Floats, Labels, Matrix
+from novikoff.sources.columns import FEATURES, NUMERIC, Column, TableFeatures
 
 if TYPE_CHECKING:
     import pyarrow as pa

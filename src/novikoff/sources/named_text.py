@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from novikoff import _core
-from novikoff.block import Csr, Floats, Labels
-from novikoff.bytestream import ByteStream
-from novikoff.features import Features, NamedFeatures
 from novikoff.parameters import PARAMETERS
-from novikoff.text import TextSource
+from novikoff.sources.block import Csr, Floats, Labels
+from novikoff.sources.bytestream import ByteStream
+from novikoff.sources.features import Features, NamedFeatures
+from novikoff.sources.text import TextSource
 
 BLOCK_SIZE = 1 << 21  # a larger block asks for the column of a name less often
 

@@ -13,12 +13,12 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.block import Block, Floats, Labels, Matrix
-from novikoff.bytestream import ByteStream, Lines, check_whole
-from novikoff.features import Features
 from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
-from novikoff.source import Skipped, Source
+from novikoff.sources.block import Block, Floats, Labels, Matrix
+from novikoff.sources.bytestream import ByteStream, Lines, check_whole
+from novikoff.sources.features import Features
+from novikoff.sources.source import Skipped, Source
 
 BLOCK_SIZE = 1 << 19  # text, rows and weights in use stay in the cache of a core
 

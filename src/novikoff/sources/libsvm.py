@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.block import Csr, Labels
-from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths, check_whole
-from novikoff.features import NumberedFeatures
 from novikoff.parameters import PARAMETERS
-from novikoff.text import BLOCK_SIZE, ParsedInOrder, TextSource, text_labels
+from novikoff.sources.block import Csr, Labels
+from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths, check_whole
+from novikoff.sources.features import NumberedFeatures
+from novikoff.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, text_labels
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -20,9 +20,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff import modelstate
-from novikoff.block import Block, Csr, Floats, Labels
-from novikoff.source import Skipped, Source
+from novikoff.models import modelstate
+from novikoff.sources.block import Block, Csr, Floats, Labels
+from novikoff.sources.source import Skipped, Source
 
 MAGIC = b"novikoff cache 1"
 FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its digest, the magic again

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from novikoff import _core
-from novikoff.block import Floats, Labels
-from novikoff.bytestream import Lines
-from novikoff.columns import TableFeatures
-from novikoff.dialect import NULLS, Dialect, numbered
-from novikoff.encoding import LocalRows, MixedLabels, Unsound, dense_rows, encoded
+from novikoff.sources.block import Floats, Labels
+from novikoff.sources.bytestream import Lines
+from novikoff.sources.columns import TableFeatures
+from novikoff.sources.dialect import NULLS, Dialect, numbered
+from novikoff.sources.encoding import LocalRows, MixedLabels, Unsound, dense_rows, encoded
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from novikoff.bytestream import ByteStream
+from novikoff.sources.bytestream import ByteStream
 
 if TYPE_CHECKING:
     import pyarrow as pa

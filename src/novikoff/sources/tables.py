@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from novikoff.block import Block, Floats, Labels
-from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
-from novikoff.columnar import ColumnarFile
-from novikoff.columns import TableFeatures, recipe
-from novikoff.delimited import Buffers, LineReader, ParsedLines, whole_rows
-from novikoff.dialect import BOM, HEAD, Look, header_names, line_after, look
-from novikoff.encoding import LocalRows, MixedLabels, Unsound, encoded, kind_of, placed
-from novikoff.features import Features, NamedFeatures
 from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
-from novikoff.source import Skipped, Source
-from novikoff.text import no_rows
+from novikoff.sources.block import Block, Floats, Labels
+from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
+from novikoff.sources.columnar import ColumnarFile
+from novikoff.sources.columns import TableFeatures, recipe
+from novikoff.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
+from novikoff.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
+from novikoff.sources.encoding import LocalRows, MixedLabels, Unsound, encoded, kind_of, placed
+from novikoff.sources.features import Features, NamedFeatures
+from novikoff.sources.source import Skipped, Source
+from novikoff.sources.text import no_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,7 +96,7 @@ class TableSource(Source):
     Examples
     --------
     >>> import io
-    >>> from novikoff.tables import TableSource
+    >>> from novikoff.sources.tables import TableSource
     >>> source = TableSource(io.BytesIO(b"age,job,class\\n41,cook,yes\\n,nurse,no\\n"))
     >>> (block,) = source.blocks()
     >>> source.features.names(range(source.features.n_columns))

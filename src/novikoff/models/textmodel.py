@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff import modelstate
-from novikoff.linear import LinearModel
 from novikoff.model import Floats, Model
-from novikoff.modelfile import DTYPES, Arrays, Facts, canonical, parse
+from novikoff.models import modelstate
+from novikoff.models.linear import LinearModel
+from novikoff.models.modelfile import DTYPES, Arrays, Facts, canonical, parse
 
 FORMAT = 1
 TITLE = "novikoff linear model as text, format"
@@ -39,7 +39,7 @@ def to_text(linear: LinearModel) -> str:
     Examples
     --------
     >>> from novikoff import Perceptron
-    >>> from novikoff.textmodel import to_text
+    >>> from novikoff.models.textmodel import to_text
     >>> model = Perceptron(order="cyclic", max_epochs=9).fit([[0.5, 1.0], [1.0, 0.0]], ["ham", "spam"])
     >>> for line in to_text(model.to_linear()).splitlines():
     ...     print(line if len(line) < 60 else line[:57] + "...")

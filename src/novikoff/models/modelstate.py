@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.features import Features
 from novikoff.model import Floats, Learner, Model, Settings
-from novikoff.modelfile import Arrays, Facts
+from novikoff.models.modelfile import Arrays, Facts
 from novikoff.parameters import MULTICLASS, RULES, TIES
+from novikoff.sources.features import Features
 from novikoff.training import Run
 
 State = tuple[Facts, Arrays]
@@ -26,9 +26,9 @@ CLASS_TYPES = (*(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)), "boo
 
 # Kinds of features and scaling, and the classes that read them; loaded only when a file has one.
 HOMES = {
-    "numbered": ("novikoff.features", "NumberedFeatures"),
-    "named": ("novikoff.features", "NamedFeatures"),
-    "table": ("novikoff.columns", "TableFeatures"),
+    "numbered": ("novikoff.sources.features", "NumberedFeatures"),
+    "named": ("novikoff.sources.features", "NamedFeatures"),
+    "table": ("novikoff.sources.columns", "TableFeatures"),
     "scaling": ("novikoff.scaling", "Scaling"),
 }
 

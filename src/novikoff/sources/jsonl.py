@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from novikoff import _core
-from novikoff.bytestream import ByteStream
-from novikoff.features import Features
-from novikoff.named_text import BLOCK_SIZE, NamedParser, named_source
-from novikoff.text import TextSource
+from novikoff.sources.bytestream import ByteStream
+from novikoff.sources.features import Features
+from novikoff.sources.named_text import BLOCK_SIZE, NamedParser, named_source
+from novikoff.sources.text import TextSource
 
 
 def open_text(

@@ -9,23 +9,23 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from novikoff.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths
-from novikoff.features import Features
 from novikoff.outfile import COMPRESSED as COMPRESSED
-from novikoff.source import Source
+from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths
+from novikoff.sources.features import Features
+from novikoff.sources.source import Source
 
 # ---- The formats, and what opens each: a new one is one line here. ------------------------------------
 # A format of lines is opened by a function of a ByteStream; a table, which its library reads by itself, by
 # one of the paths and the format's name. Either takes `features` and its own options, all by name.
 TEXT, TABLE = True, False
 FORMATS: dict[str, tuple[bool, str, str]] = {
-    "libsvm": (TEXT, "novikoff.libsvm", "open_text"),
-    "vw": (TEXT, "novikoff.vw", "open_text"),
-    "jsonl": (TEXT, "novikoff.jsonl", "open_text"),
-    "csv": (TABLE, "novikoff.tables", "TableSource"),
-    "tsv": (TABLE, "novikoff.tables", "TableSource"),
-    "parquet": (TABLE, "novikoff.tables", "TableSource"),
-    "arrow": (TABLE, "novikoff.tables", "TableSource"),
+    "libsvm": (TEXT, "novikoff.sources.libsvm", "open_text"),
+    "vw": (TEXT, "novikoff.sources.vw", "open_text"),
+    "jsonl": (TEXT, "novikoff.sources.jsonl", "open_text"),
+    "csv": (TABLE, "novikoff.sources.tables", "TableSource"),
+    "tsv": (TABLE, "novikoff.sources.tables", "TableSource"),
+    "parquet": (TABLE, "novikoff.sources.tables", "TableSource"),
+    "arrow": (TABLE, "novikoff.sources.tables", "TableSource"),
 }
 # --------------------------------------------------------------------------------------------------------
 

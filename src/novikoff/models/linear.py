@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff import modelstate
 from novikoff.arrays import is_readable
-from novikoff.block import Block, Csr
-from novikoff.features import Features
 from novikoff.model import Floats, Model, Scorer
-from novikoff.modelfile import Arrays, read_file, write_file
+from novikoff.models import modelstate
+from novikoff.models.modelfile import Arrays, read_file, write_file
 from novikoff.report import Report
+from novikoff.sources.block import Block, Csr
+from novikoff.sources.features import Features
 from novikoff.summary import summarize
 from novikoff.training import Record, Run
 
@@ -32,7 +32,7 @@ class LinearModel:
     model : novikoff.model.Model
         Weights, running sums and counts: what predicts, and what goes on learning.
     classes : array of labels, in the model's order
-    features : novikoff.features.Features
+    features : novikoff.sources.features.Features
         What the columns are called, and how an example gets into them.
     scaling : object with `transform`, `state` and `from_state`, optional
         What is done to every row before the weights see it.

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.linear import LinearModel
 from novikoff.model import Floats
+from novikoff.models.linear import LinearModel
 
 OPSET, IR_VERSION = 17, 8  # no newer than the operators need, so that older runtimes read it
 COVERED = 96  # bits below the largest value of a row that digits are made for; 53 would do for equal sizes
@@ -46,7 +46,7 @@ def to_onnx(linear: LinearModel) -> Any:
     Examples
     --------
     >>> from novikoff import Perceptron
-    >>> from novikoff.onnx_export import to_onnx
+    >>> from novikoff.models.onnx_export import to_onnx
     >>> model = Perceptron(order="cyclic").fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
     >>> proto = to_onnx(model.to_linear())
     >>> [output.name for output in proto.graph.output]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from novikoff.columns import USUAL_LABELS, TableFeatures
-from novikoff.encoding import NUMBER, kind_of
+from novikoff.sources.columns import USUAL_LABELS, TableFeatures
+from novikoff.sources.encoding import NUMBER, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from novikoff.block import Block
-from novikoff.features import Features
+from novikoff.sources.block import Block
+from novikoff.sources.features import Features
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Where examples come from: files of every format as blocks of rows. `formats.open_source` opens them."""
