@@ -1,45 +1,198 @@
-"""Reading files: LIBSVM text beside scikit-learn's loader."""
+"""From a file to a model: whole commands beside Vowpal Wabbit, readers beside those to be had."""
 
 from __future__ import annotations
 
+import gzip
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import Perceptron as PeerPerceptron
 
-import novikoff
-from benchmarks.table import Row, faster
+from benchmarks.exactness import DATA
+from benchmarks.table import Row, faster, skipped, span
 from benchmarks.timing import interleave
+from novikoff import open_source, streaming
+from novikoff.labels import StreamClasses
+from novikoff.model import Settings
+from novikoff.training import Plan
+
+ROWS = 1_670_000  # about 600 MB
+WABBIT = "import sys, vowpalwabbit; vowpalwabbit.Workspace(sys.argv[1], enable_logging=False)"
+# its defaults, and the nearest it has to a perceptron: one weight a feature, a plain step at a hinge loss
+SETTINGS = {"its defaults": "", "--sgd --loss_function hinge": "--sgd --loss_function hinge"}
+
+
+def commands(repeat: int) -> Iterator[Row]:
+    """600 MB of text, from page cache, whole processes; then how much memory 2 GB take."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, ROWS)
+        size = (folder / "rows.svm").stat().st_size / 1e6
+        fit = [
+            sys.executable,
+            "-m",
+            "novikoff",
+            "fit",
+            "--epochs",
+            "1",
+            "--quiet",
+            "--model",
+            f"{folder}/m.novikoff",
+        ]
+
+        def run(*command: str) -> Callable[[], object]:
+            return lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+        rabbit = {
+            name: run(sys.executable, "-c", WABBIT, f"-d {folder}/rows.vw --quiet -b 18 {options}")
+            for name, options in SETTINGS.items()
+        }
+        ours = {
+            "libsvm": run(*fit, f"{folder}/rows.svm"),
+            "vw": run(*fit, f"{folder}/rows.vw"),
+            "vw hashed": run(*fit, "--hash-bits", "18", f"{folder}/rows.vw"),
+        }
+        times = interleave(ours | rabbit, max(repeat // 2, 3))
+        for name, work, target in (
+            ("libsvm", "LIBSVM text to model", 6),
+            ("vw", "VW text to model, exact vocabulary", 5),
+            ("vw hashed", "VW text to model, 2^18 hashed columns as there", 5),
+        ):
+            for peer in SETTINGS:
+                ours_best, theirs = times[name].best, times[peer].best
+                text = f"{work}, {size:.0f} MB ({size / ours_best:.0f} MB/s)"
+                yield faster(text, ours_best, f"Vowpal Wabbit, {peer}", theirs, at_least=target)
+        (folder / "rows.vw").unlink()
+        yield memory(folder, fit)
+
+
+def memory(folder: Path, fit: list[str]) -> Row:
+    """The peak of a whole command over some 2 GB."""
+    once = folder / "rows.svm"
+    four = folder / "four.svm"
+    with four.open("wb") as out:
+        for _ in range(4):
+            with once.open("rb") as rows:
+                shutil.copyfileobj(rows, out, 1 << 24)
+    process = subprocess.Popen([*fit, str(four)], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    peak = usage.ru_maxrss / 1e3
+    work = f"memory while fitting {four.stat().st_size / 1e9:.1f} GB of LIBSVM text"
+    return Row(work, f"{peak:.0f} MB", target="< 300 MB + model", reached=peak < 300)
 
 
 def reading(repeat: int) -> Iterator[Row]:
-    """Text of rows with 38 features or so, of which four in ten are 1 and the others have four decimals."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.txt"
-        write(path, 50_000)
-        megabytes = path.stat().st_size / 1e6
-        times = interleave(
-            {
-                "novikoff": lambda: novikoff.load(path),
-                "scikit-learn": lambda: load_svmlight_file(str(path), zero_based=False),
-            },
-            repeat,
-        )
-        best = times["novikoff"].best
-        work = f"load {megabytes:.0f} MB of LIBSVM text ({megabytes / best:.0f} MB/s)"
-        yield faster(work, best, "scikit-learn", times["scikit-learn"].best)
+    """In one process: file to model beside scikit-learn, and the parsers alone, in processor time."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, 220_000)
+        path = folder / "rows.svm"
+        size = path.stat().st_size / 1e6
+
+        def theirs() -> object:
+            X, y = load_svmlight_file(str(path), zero_based=False)
+            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it takes no others
+            return PeerPerceptron(max_iter=1, tol=None).fit(X, y)
+
+        times = interleave({"novikoff": lambda: fit_file(path), "scikit-learn": theirs}, max(repeat // 2, 3))
+        work = f"{size:.0f} MB of LIBSVM text to model, one pass, in process"
+        both = times["novikoff"].best, times["scikit-learn"].best
+        yield faster(work, both[0], "scikit-learn's load + fit", both[1], at_least=40)
+        for suffix, target in (("svm", 600), ("vw", 0)):
+            yield parsing(folder / f"rows.{suffix}", repeat, target)
 
 
-def write(path: Path, rows: int) -> None:
-    """Indices are spread over five orders of magnitude, as those of words are."""
-    rng = np.random.default_rng(0)
-    with path.open("w", encoding="ascii") as file:
-        for i in range(rows):
-            indices = np.unique((10 ** (5 * rng.random(rng.poisson(43)))).astype(np.int64)).tolist()
-            values = rng.integers(-6666, 10_000, len(indices)).tolist()
-            pairs = (
-                f"{j}:{v / 10_000:.4f}" if v > 0 else f"{j}:1" for j, v in zip(indices, values, strict=True)
+def parsing(path: Path, repeat: int, target: int) -> Row:
+    """All blocks of a file on one thread: bytes a second of that core."""
+    source, size = open_source(path, n_jobs=1), path.stat().st_size / 1e6
+
+    def read() -> None:
+        for _ in source.blocks(reuse=True):
+            pass
+
+    best = min(cpu_seconds(read) for _ in range(max(repeat, 5)))
+    work = f"read {size:.0f} MB of {source.format} text into blocks of rows, one core"
+    reached = size / best >= target if target else None
+    aim = f"≥ {target} MB/s" if target else ""
+    return Row(work, span(best), ratio=f"{size / best:.0f} MB/s", target=aim, reached=reached)
+
+
+def cpu_seconds(call: Callable[[], object]) -> float:
+    started = time.process_time()
+    call()
+    return time.process_time() - started
+
+
+def tables(repeat: int) -> Iterator[Row]:
+    """The forest covers: 581,012 rows of 54 numbers and 7 classes as CSV."""
+    packed = DATA / "covtype" / "covtype.csv.gz"
+    work = "CSV with 54 number columns to model, one pass"
+    if not packed.exists():
+        yield skipped(work, "covtype is not there")
+        return
+    import pandas as pd
+
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "covtype.csv"
+        with gzip.open(packed) as text, path.open("wb") as out:
+            shutil.copyfileobj(text, out)
+        label = path.open(encoding="ascii").readline().strip().split(",")[-1]
+
+        def theirs() -> object:
+            frame = pd.read_csv(path)
+            return PeerPerceptron(max_iter=1, tol=None).fit(
+                frame.drop(columns=label).to_numpy(), frame[label]
             )
-            file.write(f"{2 * (i % 2) - 1:+d} {' '.join(pairs)}\n")
+
+        times = interleave(
+            {"novikoff": lambda: fit_file(path, label=label), "peer": theirs}, max(repeat // 2, 3)
+        )
+        size = path.stat().st_size / 1e6
+        work = f"{work} ({size / times['novikoff'].best:.0f} MB/s)"
+        yield faster(work, times["novikoff"].best, "pandas + scikit-learn", times["peer"].best, at_least=5)
+
+
+def fit_file(path: Path, **options: object) -> object:
+    plan = Plan(max_epochs=1, order="cyclic", n_jobs=-1)
+    return streaming.fit(open_source(path, **options), StreamClasses(), Settings(), plan)
+
+
+def write(folder: Path, rows: int) -> None:
+    """rows.svm and rows.vw: some 36 features a row, four in ten of value 1, the others with four decimals.
+
+    Indices are spread over five orders of magnitude, as those of words are; labels are those of a hidden
+    linear teacher, one in twenty turned round.
+    """
+    rng = np.random.default_rng(0)
+    columns = [str(j) for j in range(100_001)]
+    values = [":1", *(f":{v / 10_000:.4f}" for v in range(1, 10_001))]
+    numbers = np.r_[1.0, np.arange(1, 10_001) / 10_000]
+    teacher = rng.standard_normal(len(columns))
+    with (
+        (folder / "rows.svm").open("w", encoding="ascii") as svm,
+        (folder / "rows.vw").open("w", encoding="ascii") as vw,
+    ):
+        for begin in range(0, rows, 20_000):
+            n = min(20_000, rows - begin)
+            row = np.repeat(np.arange(n), rng.poisson(43, n))
+            column = (10 ** (5 * rng.random(len(row)))).astype(np.int64)
+            row, column = np.divmod(np.unique(row * len(columns) + column), len(columns))
+            value = np.maximum(rng.integers(-6666, 10_001, len(row)), 0)
+            score = np.bincount(row, numbers[value] * teacher[column], n)
+            positive = (score > 0) != (rng.random(n) < 0.05)
+            tokens = [columns[j] + values[v] for j, v in zip(column.tolist(), value.tolist(), strict=True)]
+            ends = np.searchsorted(row, np.arange(n + 1)).tolist()
+            for i, is_positive in enumerate(positive.tolist()):
+                text = " ".join(tokens[ends[i] : ends[i + 1]])
+                svm.write(f"{'+1' if is_positive else '-1'} {text}\n")
+                vw.write(f"{'1' if is_positive else '-1'} | {text}\n")

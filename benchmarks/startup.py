@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from benchmarks.table import Row, faster, span
 from benchmarks.timing import interleave
@@ -30,6 +30,24 @@ before = peak()
 Perceptron(order=sys.argv[1], max_epochs=2).fit(X, y)
 print(json.dumps([X.nbytes, before, peak()]))
 """
+
+
+def helps(repeat: int) -> Iterator[Row]:
+    def command(*arguments: str) -> Callable[[], object]:
+        return lambda: subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    ours, nothing = command("-m", "novikoff", "--help"), command("-c", "pass")
+    times = interleave({"novikoff": ours, "nothing": nothing}, repeat)
+    more = times["novikoff"].best - times["nothing"].best
+    yield Row(
+        "`novikoff --help`",
+        span(times["novikoff"].best),
+        "`python -c pass`",
+        span(times["nothing"].best),
+        f"{more:+.2f} s",
+        "≤ +0.3 s",
+        more <= 0.3,
+    )
 
 
 def imports(repeat: int) -> Iterator[Row]:

@@ -20,7 +20,7 @@ from novikoff.sources.bytestream import ByteStream, Lines, check_whole
 from novikoff.sources.features import Features
 from novikoff.sources.source import Skipped, Source
 
-BLOCK_SIZE = 1 << 19  # text, rows and weights in use stay in the cache of a core
+BLOCK_SIZE = 1 << 20  # text, rows and weights in use stay in the caches
 
 
 class Parser(Protocol):
@@ -212,7 +212,7 @@ class TextSource(Source, Generic[P]):
     n_jobs : default -1
         Threads that parse, while whoever asked for a block works on it; −1 for all cores. Never changes a
         result.
-    block_size : default 512 KiB
+    block_size : default 1 MiB
         Bytes of text in a block. Never changes a result.
     """
 
