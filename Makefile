@@ -6,6 +6,7 @@
 #   make long    the property tests with many more examples
 #   make fuzz    the native parsers against random text under sanitizers (FUZZ_SECONDS for each parser)
 #   make kill-test  twenty runs killed at random moments and resumed
+#   make real-data  the real data sets of docs/cli.md, each from the command line (NOVIKOFF_DATA names the folder)
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -13,7 +14,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SOURCES := $(wildcard native/* src/novikoff/*.py src/novikoff/*/*.py src/novikoff/*.pyi) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench long fuzz kill-test sdist clean
+.PHONY: demo test lint bench long fuzz kill-test real-data sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -32,6 +33,9 @@ lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 
 kill-test: $(VENV)/.built $(VENV)/.test
 	NOVIKOFF_KILLS=20 $(BIN)/python -m pytest tests/test_kill.py
+
+real-data: $(VENV)/.built $(VENV)/.test
+	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py
 
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -54,7 +58,7 @@ sdist: $(VENV)/.built
 
 # The build folder stays, so that only what changed is compiled again.
 $(VENV)/.built: $(VENV)/.build $(SOURCES)
-	$(PIP) install --no-build-isolation -c constraints.txt -e .
+	$(PIP) install --no-build-isolation -c constraints.txt -e '.[files]'
 	@touch $@
 
 $(VENV)/.build: constraints.txt
