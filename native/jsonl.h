@@ -108,9 +108,9 @@ class JsonRows final : public NamedLines {
             if (next() != '"') return unexpected("a key in double quotes");
             if (!string(key)) return false;
             buffer.assign(reinterpret_cast<const char*>(&object), sizeof object).append(key);
-            const uint64_t hash = hash_bytes(buffer.data(), buffer.size(), 0);
-            if (seen.find(buffer.data(), buffer.size(), hash) >= 0) return bad(where, "the key " + quoted(key) + " comes twice");
-            seen.add(buffer.data(), buffer.size(), hash);
+            const int64_t known = seen.size();
+            if (seen.number(Vocabulary::key(buffer), buffer.data(), buffer.size()) < known)
+                return bad(where, "the key " + quoted(key) + " comes twice");
             blanks();
             if (!take(':')) return unexpected("a colon after the key");
             blanks();

@@ -150,8 +150,10 @@ class LibsvmRows {
     };
     Growing<Jump> jumps;
     const char* begin = nullptr;  // of the text
-    Growing<uint32_t> places;     // of separators in the window at hand
+#if defined(__AVX2__)
+    Separators<> window;              // at hand
     Growing<double> numbers, powers;  // the values of a row are their quotients
+#endif
 
     void jump(int64_t row, int64_t offset) {
         if (offset != (jumps.size() ? jumps.data()[jumps.size() - 1].offset : 0)) jumps.push({row, offset});
@@ -166,7 +168,7 @@ class LibsvmRows {
     }
 
     // What the line that is being read has left behind.
-    void forget() {
+    [[gnu::noinline]] void forget() {
         const size_t stored = n() ? size_t(ends.data()[n() - 1]) : 0;
         labels.shrink(std::min(labels.size(), n()));
         label_ends.shrink(std::min(label_ends.size(), n()));
@@ -223,7 +225,7 @@ class LibsvmRows {
     }
 
     // A number with the end of its token behind it. `what` says in messages what it is.
-    bool number(const char*& p, const char* end, bool single, const char* what, double& out) {
+    [[gnu::noinline]] bool number(const char*& p, const char* end, bool single, const char* what, double& out) {
         const char* const start = p;
         const Decimal d = decimal(p, end, out);
         if (d == Decimal::good && ends_token(p, end)) {
@@ -243,7 +245,7 @@ class LibsvmRows {
         return kind == k;
     }
 
-    bool label(const char*& p, const char* end) {
+    [[gnu::noinline]] bool label(const char*& p, const char* end) {
         const char* const start = p;
         const char* token = p;
         while (!ends_token(token, end)) ++token;
@@ -298,7 +300,7 @@ class LibsvmRows {
     }
 
     // qid:N
-    bool query(const char*& p, const char* end) {
+    [[gnu::noinline]] bool query(const char*& p, const char* end) {
         const char* const start = p;
         uint64_t q = 0;
         p = digits(p + 4, end, q);
@@ -311,7 +313,7 @@ class LibsvmRows {
     }
     static bool is_query(const char* p, const char* end) { return end - p >= 4 && !std::memcmp(p, "qid:", 4); }
 
-    bool index_at(const char*& p, const char* end, uint64_t& index) {
+    [[gnu::noinline]] bool index_at(const char*& p, const char* end, uint64_t& index) {
         const char* const start = p;
         if (is_query(p, end)) return wrong("expected qid only once, directly after the label, found " + shown(start, end));
         index = 0;
@@ -322,7 +324,7 @@ class LibsvmRows {
         return true;
     }
 
-    bool bad_index(uint64_t index, uint64_t next, bool first) {
+    [[gnu::noinline]] bool bad_index(uint64_t index, uint64_t next, bool first) {
         if (first) return wrong("index 0 found, but indices start at 1; pass zero_based=True if they start at 0");
         if (index + 1 == next) return wrong("index " + std::to_string(index) + " twice: indices must increase in a line");
         return wrong("index " + std::to_string(index) + " after " + std::to_string(next - 1) +
@@ -336,25 +338,50 @@ class LibsvmRows {
     template <class I, class V>
     Outcome any_line(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
         const uint64_t base = format.zero_based ? 0 : 1;
-        const char* p = from;
+        const char* p = from;  // nothing points to it, so that it stays in a register
         while (blank(at(p, end))) ++p;
         if (!ends_line(p, end)) {
-            if (!label(p, end)) return Outcome::bad;
-            while (blank(at(p, end))) ++p;
-            if (is_query(p, end) && !query(p, end)) return Outcome::bad;
-            uint64_t next = base;  // the smallest index that may come
+            const char* head = p;
+            if (!label(head, end)) return Outcome::bad;
+            while (blank(at(head, end))) ++head;
+            if (is_query(head, end) && !query(head, end)) return Outcome::bad;
+            p = head;
+            uint64_t next = base;    // the smallest index that may come
+            const char* value = p;  // the latest
             for (;;) {
-                while (blank(at(p, end))) ++p;
-                if (ends_line(p, end)) break;
+                if (at(p, end) == ' ') ++p;  // the common case: one blank, an index of up to 7 digits
+                const uint64_t w = word(p, end), stops = non_digits(w);
+                const unsigned n = stops ? first_byte(stops) : 0;
                 uint64_t index;
-                if (!index_at(p, end, index)) return Outcome::bad;
+                if (n && ((w >> 8 * n) & 0xFF) == ':') {
+                    index = leading(w, n);
+                    p += n;
+                } else {
+                    while (blank(at(p, end))) ++p;
+                    if (ends_line(p, end)) break;
+                    double y;
+                    // a value that ends in some other control character is no number after all
+                    if (!blank(p[-1])) return number(value, end, false, "value", y), Outcome::bad;
+                    const char* q = p;
+                    if (!index_at(q, end, index)) return Outcome::bad;
+                    p = q;
+                }
                 ++p;  // the colon
                 if (index < next) return bad_index(index, next, next == base), Outcome::bad;
                 if (index - base > uint64_t(std::numeric_limits<I>::max()) - 1) return forget(), Outcome::too_wide;
                 next = index + 1;
-                double x;
-                if (!number(p, end, std::is_same_v<V, float>, "value", x)) return Outcome::bad;
-                values.push(V(x));
+                value = p;
+                double x = 0;
+                if (const unsigned length = short_decimal(p, end, x)) {
+                    p += length;
+                    values.push(V(x));
+                } else {
+                    const char* q = p;
+                    double y;
+                    if (!number(q, end, std::is_same_v<V, float>, "value", y)) return Outcome::bad;
+                    p = q;
+                    values.push(V(y));
+                }
                 indices.push(I(index - base));
             }
             if (!fits(int64_t(next))) {
@@ -381,6 +408,7 @@ class LibsvmRows {
         if (qids.size()) fill_qids(n());
     }
 
+#if defined(__AVX2__)
     // The label, and qid, of a row of the common form: moves p to the first index and s behind the separators.
     bool common_head(const char*& p, const char* const text, const char* end, const uint32_t*& s) {
         const char* stop = text + *s;
@@ -419,12 +447,13 @@ class LibsvmRows {
         return std::is_same_v<V, double> || std::fabs(out) < 0x1.ffffffp127;
     }
 
-    // A row of the common form: single blanks between tokens, no comment. Its tokens end at the separators from s,
-    // of which the last is a line end; s moves behind the row's. False when it is of another form, or bad, or has
+    // A row of the common form: single blanks between tokens, no comment. Its tokens end at the separators of the
+    // window, of which the last is a line end; the window is moved behind the row's. False when it is of another form, or bad, or has
     // an index that I cannot hold: then nothing is changed but what `forget` undoes.
     template <class I, class V>
-    [[gnu::noinline]] bool common_row(Growing<I>& indices, Growing<V>& values, const char* p, const char* const text, const char* end,
-                    const uint32_t*& s) {
+    [[gnu::noinline]] bool common_row(Growing<I>& indices, Growing<V>& values, const char* p, const char* end) {
+        const char* const text = window.text;
+        const uint32_t* s = window.next;
         if (!common_head(p, text, end, s)) return false;
         const int64_t base = format.zero_based ? 0 : 1;
         int64_t next = base;  // the smallest index that may come
@@ -460,7 +489,7 @@ class LibsvmRows {
         if (text + *t != p) return false;
         if (*p == '\r') ++p, ++t;
         if (text + *t != p || *p != '\n' || !fits(next)) return false;
-        s = t + 1;
+        window.next = t + 1;
         const size_t pairs = size_t(index_out - first_index);
         V* const value_out = values.data() + values.size();
         for (size_t k = 0; k < pairs; ++k) value_out[k] = V(numbers.data()[k] / powers.data()[k]);
@@ -475,34 +504,36 @@ class LibsvmRows {
     // line. Two stages, a window at a time: where tokens end, then what they say.
     template <class I, class V>
     bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
-        size_t window = 1 << 14;  // bytes; the places of its separators stay in the first cache
         while (from < end) {
-            const char* const text = from;
-            const size_t groups = std::min(window, size_t(end - from)) / 64;
-            const uint32_t* s = places.reserve(groups * 64 + 64);
-            const uint32_t* last = separator_places(text, groups, places.data());
-            while (last > s && text[last[-1]] != '\n') --last;  // whole lines only
-            if (last == s && groups * 64 == window && window < size_t(1) << 30) {
-                window *= 2;
-                continue;
-            }
-            indices.reserve(groups * 16 + 1);  // a pair has four bytes at least
-            values.reserve(groups * 16 + 1);
-            numbers.reserve(groups * 16 + 1);
-            powers.reserve(groups * 16 + 1);
+            const size_t bytes = window.read(from, end);
+            indices.reserve(bytes / 4 + 1);  // a pair has four bytes at least
+            values.reserve(bytes / 4 + 1);
+            numbers.reserve(bytes / 4 + 1);
+            powers.reserve(bytes / 4 + 1);
             do {
-                if (s < last && from - begin >= 16 && common_row(indices, values, from, text, end, s)) {
-                    from = text + s[-1] + 1;
+                if (!window.empty() && from - begin >= 16 && common_row(indices, values, from, end)) {
+                    from = window.text + window.next[-1] + 1;
                     continue;
                 }
-                if (s < last) forget(), problem.clear();
+                if (!window.empty()) forget(), problem.clear();
                 const Outcome outcome = any_line(indices, values, from, end);
                 if (outcome != Outcome::sound) return outcome == Outcome::too_wide;
-                while (s < last && text + *s < from) ++s;
-            } while (s < last);
+                window.pass_to(from);
+            } while (!window.empty());
         }
         return true;
     }
+#else
+    // The same in one stage: finding the ends of tokens first takes longer than it saves.
+    template <class I, class V>
+    bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
+        while (from < end) {
+            const Outcome outcome = any_line(indices, values, from, end);
+            if (outcome != Outcome::sound) return outcome == Outcome::too_wide;
+        }
+        return true;
+    }
+#endif
 };
 
 }  // namespace novikoff

@@ -57,12 +57,16 @@ class Columns {
     Vocabulary* exact() { return std::get_if<Vocabulary>(&places); }
     HashedNames* hashed() { return std::get_if<HashedNames>(&places); }
 
+    static void prefetch(const HashedNames& p, std::string_view, uint64_t hash) { p.prefetch(hash); }
+    static void prefetch(const Vocabulary& p, std::string_view name, uint64_t hash) {
+        p.prefetch(Vocabulary::key(name, hash));
+    }
     static int64_t put(HashedNames& p, std::string_view name, uint64_t hash, bool grow) {
         return grow ? p.put(name, hash) : p.column(name, hash);
     }
     static int64_t put(Vocabulary& p, std::string_view name, uint64_t hash, bool grow) {
-        const int64_t j = p.find(name.data(), name.size(), hash);
-        return j < 0 && grow ? p.add(name.data(), name.size(), hash) : j;
+        const uint64_t key = Vocabulary::key(name, hash);
+        return grow ? p.number(key, name.data(), name.size()) : p.find(key, name.data(), name.size());
     }
 
   public:
@@ -87,7 +91,7 @@ class Columns {
             std::visit(
                 [&](auto& p) {
                     for (size_t i = 0; i < n; ++i) {
-                        if (i + ahead < n) p.prefetch(list.hashes[i + ahead]);
+                        if (i + ahead < n) prefetch(p, list[int64_t(i + ahead)], list.hashes[i + ahead]);
                         out[i] = put(p, list[int64_t(i)], list.hashes[i], grow);
                     }
                 },

@@ -60,83 +60,108 @@ struct NamedRows {
         pointers.clear();
         pointers.push(0);
         indices.clear(), values.clear(), latest.clear();
-        names.clear();
+        names.truncate(0);
         drop_row();
     }
 
-    // These add a value to the row at hand. Names are only looked up when the row is finished, all at once: by
-    // then what the table holds of them is on its way from memory.
-    void add_short(uint64_t key, unsigned n, uint64_t hash, double x) {
-        names.prefetch(hash);
-        staged.push({key, hash, x, n});
-    }
+    // Adds a value to the row at hand. Names are only looked up when the row is finished, all at once: by then what
+    // the table holds of them is on its way from memory.
     void add(const char* p, size_t n, double x) {
-        const uint64_t hash = hash_bytes(p, n, 0);
-        names.prefetch(hash);
-        staged.push({n <= 8 ? short_key(p, n) : long_names.size(), hash, x, uint32_t(n)});
-        if (n > 8) long_names.append(p, n);
+        stage(staged_key(p, n), n, x);
     }
-    void drop_row() {
-        staged.clear();
-        long_names.clear();
+    void drop_row() { shorten_row({}); }
+
+    // The row at hand as it was before.
+    struct Mark {
+        size_t staged = 0, long_names = 0;
+    };
+    Mark mark() const { return {staged.size(), long_names.size()}; }
+    void shorten_row(const Mark& m) {
+        staged.shrink(m.staged), numbers.shrink(m.staged), divisors.shrink(m.staged);
+        long_names.shrink(m.long_names);
     }
     // Where two values of one name add up to more than a double can hold, that name is what comes back, and the
     // row is dropped.
     std::optional<std::string> finish_row() {
         const size_t m = staged.size();
-        const int64_t known = names.size();
-        for (size_t i = 0; i < m; ++i) number(staged[i]);
-        while (int64_t(latest.size()) < names.size()) latest.push(-1);
-        const int64_t begin = int64_t(values.size());
-        double* const x = values.extend(m) - begin;
-        int32_t* const j = indices.extend(m) - begin;
-        int64_t end = begin;
-        std::optional<std::string> overflow;
-        for (size_t i = 0; i < m; ++i) {
-            const Staged& s = staged[i];
-            int64_t& last = latest[size_t(s.key)];
-            if (last >= begin) {
-                x[last] += s.x;
-                if (!std::isfinite(x[last])) {
-                    overflow = std::string(names.list[int64_t(s.key)]);
-                    break;
-                }
-            } else {
-                last = end;
-                x[end] = s.x;
-                j[end++] = int32_t(s.key);
-            }
-        }
-        values.shrink(size_t(end));
-        indices.shrink(size_t(end));
-        pointers.push(end);
+        const int64_t known = names.size(), begin = int64_t(values.size());
+        double* const x = values.extend(m);
+        int32_t* const j = indices.extend(m);
+        number_names(j, m);
+        for (size_t i = 0; i < m; ++i) x[i] = numbers[i] / divisors[i];
+        size_t n = 0;
+        while (n < m && latest[size_t(j[n])] < begin) latest[size_t(j[n])] = begin + int64_t(n), ++n;
+        int64_t overflow = -1;
+        if (n < m) overflow = add_up(j, x, n, m);
+        values.shrink(size_t(begin) + n);
+        indices.shrink(size_t(begin) + n);
+        pointers.push(begin + int64_t(n));
         drop_row();
-        if (overflow) undo_row(known);
-        return overflow;
+        if (overflow < 0) return {};
+        std::string name(names.list[overflow]);
+        undo_row(known);
+        return name;
+    }
+
+  protected:
+    struct Staged {
+        uint64_t key, length;  // of a name
+    };
+    // The row at hand: its names, and its values as quotients, for a division takes long unless there are many.
+    Growing<Staged> staged;
+    Growing<double> numbers, divisors;
+    void stage(uint64_t key, size_t n, double x) {
+        names.prefetch(key);
+        staged.push({key, n});
+        numbers.push(x);
+        divisors.push(1);
+    }
+    void grow_row(size_t n) { staged.grow(n), numbers.grow(n), divisors.grow(n); }
+
+    // The key of a name that is about to be staged.
+    uint64_t staged_key(const char* p, size_t n) {
+        if (n > 8) long_names.append(p, n);
+        return Vocabulary::key({p, n});
     }
 
   private:
-    struct Staged {
-        uint64_t key;  // the name, or where it begins in long_names; then its number
-        uint64_t hash;
-        double x;
-        uint32_t length;
-    };
-    Growing<Staged> staged;
-    Growing<char> long_names;
-    Growing<int64_t> latest;  // a name's latest value
+    Growing<char> long_names;  // of the row, those of more than eight bytes
+    Growing<uint32_t> others;  // places in the row of names that the first look did not find
+    Growing<int64_t> latest;   // a name's latest value
 
-    void number(Staged& s) {
-        int64_t id;
-        if (s.length <= 8) {
-            id = names.find_short(s.key, s.length, s.hash);
-            if (id < 0) id = names.add_short(s.key, s.length, s.hash);
-        } else {
-            const char* const p = long_names.data() + s.key;
-            id = names.find_long(p, s.length, s.hash);
-            if (id < 0) id = names.add(p, s.length, s.hash);
+    // Most short names are where they are looked for first: those are read without a branch that depends on it.
+    void number_names(int32_t* ids, size_t m) {
+        uint32_t* const other = others.reserve(m + 1);
+        size_t n = 0;
+        for (size_t i = 0; i < m; ++i) {
+            other[n] = uint32_t(i);
+            n += !names.at_home(staged[i].key, staged[i].length, ids[i]);
         }
-        s.key = uint64_t(id);
+        const char* long_name = long_names.data();
+        for (size_t k = 0; k < n; ++k) {
+            const Staged& s = staged[other[k]];
+            ids[other[k]] = int32_t(names.number(s.key, long_name, s.length));
+            if (s.length > 8) long_name += s.length;
+        }
+        while (int64_t(latest.size()) < names.size()) latest.push(-1);
+        for (size_t i = 0; i < m; ++i) __builtin_prefetch(latest.data() + ids[i]);
+    }
+    // The row from its n-th value on, of which the first has a name that was there before. Returns a name whose
+    // values are too large together, or -1.
+    int64_t add_up(int32_t* j, double* x, size_t& n, size_t m) {
+        const int64_t begin = pointers[pointers.size() - 1];
+        for (size_t i = n; i < m; ++i) {
+            const int32_t id = j[i];
+            int64_t& last = latest[size_t(id)];
+            if (last < begin) {
+                last = begin + int64_t(n);
+                j[n] = id;
+                x[n++] = x[i];
+            } else if (!std::isfinite(x[last - begin] += x[i])) {
+                return id;
+            }
+        }
+        return -1;
     }
     // Takes back the last row and the names that only it had: `known` is how many there were before it.
     void undo_row(int64_t known) {
@@ -175,6 +200,7 @@ class NamedLines : public NamedRows {
     explicit NamedLines(Options o) : kind(o.kind), options(o) {}
 
     size_t n() const { return row_lines.size(); }
+    int64_t row_line(int64_t row) const { return row_lines[size_t(row)]; }
 
     void clear() {
         NamedRows::clear();
