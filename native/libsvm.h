@@ -347,7 +347,7 @@ class LibsvmRows {
             if (is_query(head, end) && !query(head, end)) return Outcome::bad;
             p = head;
             uint64_t next = base;    // the smallest index that may come
-            const char* value = p;  // the latest
+            const char* value = p;   // the latest
             for (;;) {
                 if (at(p, end) == ' ') ++p;  // the common case: one blank, an index of up to 7 digits
                 const uint64_t w = word(p, end), stops = non_digits(w);
@@ -361,7 +361,7 @@ class LibsvmRows {
                     if (ends_line(p, end)) break;
                     double y;
                     // a value that ends in some other control character is no number after all
-                    if (!blank(p[-1])) return number(value, end, false, "value", y), Outcome::bad;
+                    if (p > value && !blank(p[-1])) return number(value, end, false, "value", y), Outcome::bad;
                     const char* q = p;
                     if (!index_at(q, end, index)) return Outcome::bad;
                     p = q;
