@@ -25,7 +25,7 @@ struct JsonKeys {
 
 class JsonRows final : public NamedLines {
   public:
-    JsonRows(JsonKeys names_of_keys, Options o) : NamedLines(o), keys(std::move(names_of_keys)) {}
+    JsonRows(JsonKeys names_of_keys, const LineOptions& o) : NamedLines(o), keys(std::move(names_of_keys)) {}
 
     // Parses whole lines (the last may lack its end) and returns whether all of them were sound.
     bool parse(const char* from, const char* stop) {

@@ -4,75 +4,52 @@
 // lines is parsed at a time; what is wrong is kept as a message with the line, counted from the block's first.
 #pragma once
 
-#include <algorithm>
-#include <cfloat>
 #include <limits>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "decimal.h"
-#include "growing.h"
+#include "lines.h"
 #include "separators.h"
-#include "utf8.h"
 
 namespace novikoff {
 
-// All labels of a file are numbers, or all are text, or (where that is allowed) there are none.
-enum class LabelKind : uint8_t { unknown, number, text, none };
-
 struct LibsvmFormat {
+    bool single = false;  // values are float32, not float64
     bool zero_based = false;
     int64_t features = -1;  // -1: as many as the largest index asks for
-    bool optional_labels = false;
-    bool skip_bad = false;  // pass over bad lines, and count them
-    LabelKind kind = LabelKind::unknown;  // as the first row has it
 };
 
-class LibsvmRows {
+class LibsvmRows : public Lines {
   public:
     static constexpr int64_t longest_label = 255;  // bytes, of labels that are text
-    static constexpr size_t messages_kept = 10;
 
     const LibsvmFormat format;
-    LabelKind kind;
-    Growing<double> labels;
-    Growing<char> label_text;     // instead of labels when they are text: one behind the other,
-    Growing<int64_t> label_ends;  // and where each ends
-    size_t label_width = 1;       // characters of the longest
     Growing<int64_t> ends;        // of each row in indices and values
     Growing<int64_t> qids;        // -1 for a row without; empty as long as no row has one
     Growing<int32_t> narrow;
     Growing<int64_t> wide;  // instead of narrow from the first index that needs it
     Growing<float> singles;
     Growing<double> doubles;
-    bool is_single, is_wide = false;
+    const bool is_single;
+    bool is_wide = false;
     int64_t largest = -1;  // index, from zero
-    int64_t lines = 0;     // read so far
-    std::string problem;   // in the line after those, when not empty
-    int64_t n_skipped = 0;
-    std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, and what is wrong
 
-    LibsvmRows(bool single, const LibsvmFormat& f) : format(f), kind(f.kind), is_single(single) {}
+    LibsvmRows(const LibsvmFormat& f, const LineOptions& o) : Lines(o), format(f), is_single(f.single) {}
 
     size_t n() const { return ends.size(); }
     size_t stored() const { return is_wide ? wide.size() : narrow.size(); }
 
     // Forgets the rows, but not which lines they were.
     void clear_rows() {
-        labels.clear(), label_text.clear(), label_ends.clear(), ends.clear(), qids.clear();
+        clear_labels();
+        ends.clear(), qids.clear();
         narrow.clear(), wide.clear(), singles.clear(), doubles.clear();
-        label_width = 1;
         is_wide = false;
         largest = -1;
     }
 
     void clear() {
         clear_rows();
-        kind = format.kind;
-        lines = n_skipped = 0;
-        problem.clear(), skipped.clear(), jumps.clear();
+        clear_lines();
     }
 
     void widen() {
@@ -84,17 +61,10 @@ class LibsvmRows {
 
     void append(const LibsvmRows& other) {
         if (other.is_single != is_single) throw std::invalid_argument("rows differ in their type of values");
-        if (kind == LabelKind::unknown) kind = other.kind;
-        if (other.n() && other.kind != kind) throw std::invalid_argument("rows differ in their kind of labels");
+        append_lines(other, int64_t(n()), int64_t(other.n()));
         if (other.is_wide) widen();
-        const int64_t before = int64_t(stored()), text_before = int64_t(label_text.size());
+        const int64_t before = int64_t(stored());
         if (other.qids.size()) fill_qids(n());
-        for (size_t i = 0; i < other.jumps.size(); ++i)
-            jump(int64_t(n()) + other.jumps.data()[i].row, lines - int64_t(n()) + other.jumps.data()[i].offset);
-        labels.append(other.labels);
-        label_text.append(other.label_text);
-        for (size_t i = 0; i < other.label_ends.size(); ++i) label_ends.push(text_before + other.label_ends.data()[i]);
-        label_width = std::max(label_width, other.label_width);
         for (size_t i = 0; i < other.ends.size(); ++i) ends.push(before + other.ends.data()[i]);
         qids.append(other.qids);
         if (qids.size()) fill_qids(n());
@@ -104,25 +74,6 @@ class LibsvmRows {
         singles.append(other.singles);
         doubles.append(other.doubles);
         largest = std::max(largest, other.largest);
-        lines += other.lines;
-    }
-
-    // The line of a row, counted from zero.
-    int64_t row_line(int64_t row) const {
-        const Jump* const j = std::upper_bound(jumps.data(), jumps.data() + jumps.size(), row,
-                                               [](int64_t r, const Jump& jump) { return r < jump.row; });
-        return j == jumps.data() ? row : row + j[-1].offset;
-    }
-
-    // Writes labels that are text as rows of label_width code points, filled up with zeros.
-    void write_labels(uint32_t* out) const {
-        const char* p = label_text.data();
-        for (size_t i = 0; i < label_ends.size(); ++i, out += label_width) {
-            const char* const end = label_text.data() + label_ends.data()[i];
-            uint32_t* const filled = from_utf8(p, end, out);
-            std::fill(filled, out + label_width, 0);
-            p = end;
-        }
     }
 
     // Parses whole lines (the last may lack its end) and returns whether all of them were sound or skipped.
@@ -136,32 +87,22 @@ class LibsvmRows {
                 if (p < end) widen();
                 continue;
             }
-            if (!format.skip_bad) return false;
-            if (n() == 0) kind = format.kind;  // a bad line decides nothing
+            if (!options.skip_bad) return false;
+            if (n() == 0) kind = options.kind;  // a bad line decides nothing
             skip(p, end);
         }
         return true;
     }
 
   private:
-    // From this row on, a row's line is its number plus the offset: lines without a row are rare.
-    struct Jump {
-        int64_t row, offset;
-    };
-    Growing<Jump> jumps;
     const char* begin = nullptr;  // of the text
 #if defined(__AVX2__)
     Separators<> window;              // at hand
     Growing<double> numbers, powers;  // the values of a row are their quotients
 #endif
 
-    void jump(int64_t row, int64_t offset) {
-        if (offset != (jumps.size() ? jumps.data()[jumps.size() - 1].offset : 0)) jumps.push({row, offset});
-    }
-
     void skip(const char*& p, const char* end) {
-        if (n_skipped++ < int64_t(messages_kept)) skipped.emplace_back(lines, problem);
-        problem.clear();
+        skip_line();
         forget();
         p = next_line(p, end);
         ++lines;
@@ -170,58 +111,30 @@ class LibsvmRows {
     // What the line that is being read has left behind.
     [[gnu::noinline]] void forget() {
         const size_t stored = n() ? size_t(ends.data()[n() - 1]) : 0;
-        labels.shrink(std::min(labels.size(), n()));
-        label_ends.shrink(std::min(label_ends.size(), n()));
-        label_text.shrink(label_ends.size() ? size_t(label_ends.data()[label_ends.size() - 1]) : 0);
+        keep_labels(n());
         qids.shrink(std::min(qids.size(), n()));
         narrow.shrink(std::min(narrow.size(), stored)), wide.shrink(std::min(wide.size(), stored));
         singles.shrink(std::min(singles.size(), stored)), doubles.shrink(std::min(doubles.size(), stored));
     }
 
-    static const char* next_line(const char* p, const char* end) {
-        const void* const found = p < end ? std::memchr(p, '\n', size_t(end - p)) : nullptr;
-        return found ? static_cast<const char*>(found) + 1 : end;
-    }
-
-    static bool blank(char c) { return c == ' ' || c == '\t'; }
     static bool ends_line(const char* p, const char* end) {
         const char c = at(p, end);
         return c == '\n' || c == '#' || (c == '\r' && at(p + 1, end) == '\n');
     }
-    static bool ends_token(const char* p, const char* end) { return blank(at(p, end)) || ends_line(p, end); }
+    static bool ends_token(const char* p, const char* end) { return is_blank(at(p, end)) || ends_line(p, end); }
 
     void fill_qids(size_t n) {
         while (qids.size() < n) qids.push(-1);
     }
 
-    // The token at p as a message shows it: at most 40 bytes, printable.
+    static std::string_view token(const char* p, const char* end) {
+        const char* q = p;
+        while (!ends_token(q, end)) ++q;
+        return {p, size_t(q - p)};
+    }
     static std::string shown(const char* p, const char* end) {
         if (at(p, end) == '\n' || (at(p, end) == '\r' && at(p + 1, end) == '\n')) return "the end of the line";
-        std::string s = "'";
-        const char* const first = p;
-        for (; !ends_token(p, end) || p == first; ++p) {
-            if (p - first == 40) return s + "...'";
-            const unsigned char c = static_cast<unsigned char>(*p);
-            static const char* const hex = "0123456789abcdef";
-            if (c >= 0x20 && c < 0x7F) s += char(c);
-            else s.append("\\x") += hex[c >> 4], s += hex[c & 15];
-        }
-        return s + "'";
-    }
-
-    static bool says_not_finite(const char* p, const char* end) {
-        if (at(p, end) == '-' || at(p, end) == '+') ++p;
-        auto is = [&](const char* name) {
-            for (int k = 0; k < 3; ++k)
-                if (p + k >= end || (p[k] | 32) != name[k]) return false;
-            return true;
-        };
-        return is("nan") || is("inf");
-    }
-
-    bool wrong(std::string message) {
-        problem = std::move(message);
-        return false;
+        return quoted({p, 1 + token(p + 1, end).size()});  // at least one character, whatever it is
     }
 
     // A number with the end of its token behind it. `what` says in messages what it is.
@@ -235,68 +148,36 @@ class LibsvmRows {
         }
         if (d == Decimal::too_large && ends_token(p, end))
             return wrong(std::string(what) + " " + shown(start, end) + " is too large for float64");
-        if (says_not_finite(start, end))
+        if (says_not_finite(token(start, end)))
             return wrong(std::string("expected a finite ") + what + ", found " + shown(start, end));
         return wrong(std::string("expected a number as ") + what + ", found " + shown(start, end));
     }
 
-    bool is_kind(LabelKind k) {
-        if (kind == LabelKind::unknown) kind = k;
-        return kind == k;
-    }
-
     [[gnu::noinline]] bool label(const char*& p, const char* end) {
-        const char* const start = p;
-        const char* token = p;
-        while (!ends_token(token, end)) ++token;
+        const std::string_view found = token(p, end);
         double y;
-        const Decimal d = decimal(p, end, y);
-        const bool whole = p == token;
-        p = token;
-        if (d == Decimal::good && whole) {
-            if (is_kind(LabelKind::number)) return labels.push(y), true;
-            return wrong((kind == LabelKind::text ? "expected text as label" : "expected no label") +
-                         std::string(", as in the rows before, found ") + shown(start, end));
-        }
-        if (format.optional_labels && std::find(start, token, ':') != token) {
-            p = start;
-            return is_kind(LabelKind::none) ||
-                   wrong("expected a label, as in the rows before, found " + shown(start, end));
-        }
-        if (d == Decimal::too_large && whole)
-            return wrong("label " + shown(start, end) + " is too large for float64");
-        if (names_no_number(start, token)) return wrong("expected a finite label, found " + shown(start, end));
-        if (std::find(start, token, ',') != token)
-            return wrong("expected one label, found several: " + shown(start, end));
-        if (kind == LabelKind::none) return wrong("expected no label, as in the rows before, found " + shown(start, end));
-        const int64_t width = kind == LabelKind::number ? 0 : label_characters(start, token);
-        if (width <= 0) return wrong("expected a number as label, found " + shown(start, end));
-        if (token - start > longest_label)
-            return wrong("expected a label of at most 255 bytes, found " + shown(start, end));
-        kind = LabelKind::text;
-        label_text.append(start, size_t(token - start));
-        label_ends.push(int64_t(label_text.size()));
-        label_width = std::max(label_width, size_t(width));
-        return true;
+        const Decimal d = whole_decimal(found, y);
+        if (d == Decimal::good) return p += found.size(), number_label(y, found);
+        if (options.optional_labels && found.find(':') != found.npos)
+            return is_kind(LabelKind::none) || wrong("expected a label, as in the rows before, found " + quoted(found));
+        if (d == Decimal::too_large) return wrong("label " + quoted(found) + " is too large for float64");
+        if (says_not_finite(found)) return wrong("expected a finite label, found " + quoted(found));
+        if (found.find(',') != found.npos) return wrong("expected one label, found several: " + quoted(found));
+        if (kind == LabelKind::none) return other_kind(found);
+        if (kind == LabelKind::number || !can_be_label(found))
+            return wrong("expected a number as label, found " + quoted(found));
+        if (int64_t(found.size()) > longest_label)
+            return wrong("expected a label of at most 255 bytes, found " + quoted(found));
+        p += found.size();
+        return text_label(found);
     }
 
-    // How many characters the label has; 0 or less when it can be none: a byte order mark, controls, a colon.
-    static int64_t label_characters(const char* p, const char* end) {
-        if (end - p >= 3 && !std::memcmp(p, "\xEF\xBB\xBF", 3)) return 0;
-        for (const char* q = p; q < end; ++q)
-            if (static_cast<unsigned char>(*q) < 0x20 || *q == 0x7F || *q == ':') return 0;
-        return utf8_length(p, end);
-    }
-
-    static bool names_no_number(const char* p, const char* end) {
-        if (p < end && (*p == '-' || *p == '+')) ++p;
-        auto is = [&](const char* name) {
-            if (end - p != int64_t(std::strlen(name))) return false;
-            for (int64_t k = 0; k < end - p; ++k)
-                if ((p[k] | 32) != name[k]) return false;
-            return true;
-        };
-        return is("nan") || is("inf") || is("infinity");
+    // No byte order mark, control character or colon, and UTF-8.
+    static bool can_be_label(std::string_view s) {
+        if (s.substr(0, 3) == "\xEF\xBB\xBF") return false;
+        for (const char c : s)
+            if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == ':') return false;
+        return utf8_length(s.data(), s.data() + s.size()) > 0;
     }
 
     // qid:N
@@ -339,11 +220,11 @@ class LibsvmRows {
     Outcome any_line(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
         const uint64_t base = format.zero_based ? 0 : 1;
         const char* p = from;  // nothing points to it, so that it stays in a register
-        while (blank(at(p, end))) ++p;
+        while (is_blank(at(p, end))) ++p;
         if (!ends_line(p, end)) {
             const char* head = p;
             if (!label(head, end)) return Outcome::bad;
-            while (blank(at(head, end))) ++head;
+            while (is_blank(at(head, end))) ++head;
             if (is_query(head, end) && !query(head, end)) return Outcome::bad;
             p = head;
             uint64_t next = base;    // the smallest index that may come
@@ -357,11 +238,11 @@ class LibsvmRows {
                     index = leading(w, n);
                     p += n;
                 } else {
-                    while (blank(at(p, end))) ++p;
+                    while (is_blank(at(p, end))) ++p;
                     if (ends_line(p, end)) break;
                     double y;
                     // a value that ends in some other control character is no number after all
-                    if (p > value && !blank(p[-1])) return number(value, end, false, "value", y), Outcome::bad;
+                    if (p > value && !is_blank(p[-1])) return number(value, end, false, "value", y), Outcome::bad;
                     const char* q = p;
                     if (!index_at(q, end, index)) return Outcome::bad;
                     p = q;
@@ -403,7 +284,7 @@ class LibsvmRows {
 
     void finish_row(int64_t next, size_t stored) {
         largest = std::max(largest, next - (format.zero_based ? 1 : 2));
-        jump(int64_t(n()), lines - int64_t(n()));
+        has_row(int64_t(n()));
         ends.push(int64_t(stored));
         if (qids.size()) fill_qids(n());
     }
@@ -423,13 +304,13 @@ class LibsvmRows {
         }
         if (kind != LabelKind::none) {
             p = stop;
-            if (!blank(*p)) return true;  // a row without features
+            if (!is_blank(*p)) return true;  // a row without features
             ++p, ++s;
         }
         if (*p == 'q') {
             if (!is_query(p, end) || !query(p, end)) return false;
             while (text + *s < p) ++s;
-            if (blank(*p)) ++p, ++s;
+            if (is_blank(*p)) ++p, ++s;
         }
         return true;
     }
@@ -481,7 +362,7 @@ class LibsvmRows {
             ++number_out, ++power_out;
             p = stop;
             ++t;
-            if (!blank(*stop)) break;
+            if (!is_blank(*stop)) break;
             ++p;
             ++t;
         }

@@ -10,43 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "decimal.h"
-#include "utf8.h"
+#include "lines.h"
 #include "vocabulary.h"
 
 namespace novikoff {
-
-// Bytes as a message shows them: at most 40, printable.
-inline std::string quoted(std::string_view text) {
-    static const char* const hex = "0123456789abcdef";
-    std::string s = "'";
-    for (size_t i = 0; i < text.size(); ++i) {
-        if (i == 40) return s + "...'";
-        const unsigned char c = static_cast<unsigned char>(text[i]);
-        if (c >= 0x20 && c < 0x7F) s += char(c);
-        else s.append("\\x") += hex[c >> 4], s += hex[c & 15];
-    }
-    return s + "'";
-}
-
-// nan, inf and infinity, with or without a sign, in any case
-inline bool says_not_finite(std::string_view s) {
-    if (!s.empty() && (s[0] == '-' || s[0] == '+')) s.remove_prefix(1);
-    auto is = [&](std::string_view name) {
-        if (s.size() != name.size()) return false;
-        for (size_t i = 0; i < s.size(); ++i)
-            if ((s[i] | 32) != name[i]) return false;
-        return true;
-    };
-    return is("nan") || is("inf") || is("infinity");
-}
-
-// All of the text as a number.
-inline Decimal whole_decimal(std::string_view s, double& out) {
-    const char *p = s.data(), *const end = p + s.size();
-    const Decimal d = decimal(p, end, out);
-    return p == end ? d : Decimal::malformed;
-}
 
 struct NamedRows {
     Growing<int64_t> pointers;  // where each row begins, and where the last ends
@@ -175,51 +142,26 @@ struct NamedRows {
     }
 };
 
-// What a parser of lines shares with every other: labels, weights, and what became of each line.
-class NamedLines : public NamedRows {
+// What parsers of lines with named features share.
+class NamedLines : public NamedRows, public Lines {
+    size_t rows = 0;  // some of which may be handed over
+
   public:
-    enum class Kind { unknown, number, text, none };
-    struct Options {
-        bool label_required = true;
-        Kind kind = Kind::unknown;  // of the labels, when it is known
-        bool skip_bad = false;
-        int64_t max_line = int64_t(1) << 26;  // bytes
-    };
-
-    Kind kind;                // of the labels: that of the first row
-    Growing<double> labels;   // when they are numbers
-    Growing<char> text;       // when they are text
-    Growing<int64_t> ends;    // of each row's label in it
     Growing<double> weights;  // empty as long as all are 1
-    Growing<int64_t> row_lines;
-    int64_t lines = 0;    // read so far
-    std::string problem;  // in the line after those, when not empty
-    int64_t n_skipped = 0;
-    std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, from 0, and what is wrong
 
-    explicit NamedLines(Options o) : kind(o.kind), options(o) {}
+    using Lines::Lines;
 
-    size_t n() const { return row_lines.size(); }
-    int64_t row_line(int64_t row) const { return row_lines[size_t(row)]; }
+    size_t n() const { return rows; }
 
     void clear() {
         NamedRows::clear();
-        labels.clear(), text.clear(), ends.clear(), weights.clear(), row_lines.clear(), skipped.clear();
-        kind = options.kind;
-        lines = n_skipped = 0;
-        problem.clear();
+        clear_lines();
+        weights.clear();
+        rows = 0;
     }
 
   protected:
-    const Options options;
     bool is_row = false;  // whether the line at hand, so far sound, is one
-
-    static constexpr size_t most_messages = 10;
-
-    bool wrong(std::string message) {
-        problem = std::move(message);
-        return false;
-    }
 
     // `line` reads one line up to its end, says whether it is a row, and returns where it stopped, null when
     // something is wrong.
@@ -228,39 +170,26 @@ class NamedLines : public NamedRows {
         if (pointers.size() != n() + 1) clear();  // the rows were handed over
         problem.clear();
         while (from < end) {
-            const Kind kind_before = kind;
+            const LabelKind kind_before = kind;
             is_row = false;
-            const char* stop = line(from, end);
-            if (!stop) stop = from;
-            const void* const found = std::memchr(stop, '\n', size_t(end - stop));
-            stop = found ? static_cast<const char*>(found) : end;
-            if (problem.empty() && stop - from > options.max_line)
-                wrong("the line has more than max_line=" + std::to_string(options.max_line) + " bytes");
+            const char* const stop = line(from, end);
             if (problem.empty() && is_row) end_row();
             if (!problem.empty()) {
-                undo(kind_before);
+                drop_row();
+                kind = kind_before;
+                keep_labels(n());
+                weights.shrink(std::min(weights.size(), n()));
                 if (!options.skip_bad) return false;
-                if (skipped.size() < most_messages) skipped.emplace_back(lines, problem);
-                ++n_skipped;
-                problem.clear();
+                skip_line();
             }
-            from = stop < end ? stop + 1 : end;
+            from = next_line(stop ? stop : from, end);
             ++lines;
         }
         return true;
     }
 
-    bool is_kind(Kind k) {
-        if (kind == Kind::unknown) kind = k;
-        return kind == k;
-    }
     bool no_label(const std::string& message) {
-        return (!options.label_required && is_kind(Kind::none)) || wrong(message);
-    }
-    bool number_label(double y, std::string_view shown) {
-        if (!is_kind(Kind::number)) return other_kind(shown);
-        labels.push(y);
-        return true;
+        return (options.optional_labels && is_kind(LabelKind::none)) || wrong(message);
     }
     // What reads as a number is one, wherever it stands.
     bool label(std::string_view token) {
@@ -272,15 +201,7 @@ class NamedLines : public NamedRows {
         if (utf8_length(token.data(), token.data() + token.size()) < 0)
             return wrong("the label " + quoted(token) + " is not UTF-8");
         if (token.find('\0') != token.npos) return wrong("the label " + quoted(token) + " has a NUL character");
-        if (!is_kind(Kind::text)) return other_kind(token);
-        text.append(token.data(), token.size());
-        ends.push(int64_t(text.size()));
-        return true;
-    }
-    bool other_kind(std::string_view token) {
-        return wrong((kind == Kind::number ? "expected a number as label" : kind == Kind::text ? "expected text as label"
-                                                                                              : "expected no label") +
-                     (", as in the rows before, found " + quoted(token)));
+        return text_label(token);
     }
     bool weight(double w, std::string_view shown) {
         if (!(w >= 0)) return wrong("expected a weight of 0 or more, found " + quoted(shown));
@@ -296,16 +217,7 @@ class NamedLines : public NamedRows {
             return;
         }
         if (weights.size() && weights.size() <= n()) weights.push(1);
-        row_lines.push(lines);
-    }
-    // Forgets what there is of a row that is not finished.
-    void undo(Kind kind_before) {
-        drop_row();
-        kind = kind_before;
-        labels.shrink(std::min(labels.size(), n()));
-        weights.shrink(std::min(weights.size(), n()));
-        ends.shrink(std::min(ends.size(), n()));
-        text.shrink(ends.size() ? size_t(ends[ends.size() - 1]) : 0);
+        has_row(int64_t(rows++));
     }
 };
 

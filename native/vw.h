@@ -35,13 +35,12 @@ class VwRows final : public NamedLines {
     std::string name;  // one that does not lie in the text as it is: "namespace^" and more
     size_t prefix = 0;
 
-    static bool blank(char c) { return c == ' ' || c == '\t'; }
     static bool ends_line(const char* p, const char* end) {
         const char c = at(p, end);
         return c == '\n' || (c == '\r' && at(p + 1, end) == '\n');
     }
     static bool ends_token(const char* p, const char* end) {
-        return blank(at(p, end)) || at(p, end) == '|' || ends_line(p, end);
+        return is_blank(at(p, end)) || at(p, end) == '|' || ends_line(p, end);
     }
     static std::string_view token(const char* p, const char* end) {
         const char* q = p;
@@ -64,7 +63,7 @@ class VwRows final : public NamedLines {
     }
 
     const char* line(const char* p, const char* end) {
-        while (blank(at(p, end))) ++p;
+        while (is_blank(at(p, end))) ++p;
         if (ends_line(p, end)) return p;
 #if defined(__AVX2__)
         window.pass_to(p);
@@ -89,10 +88,10 @@ class VwRows final : public NamedLines {
 
     // A plain number before the first |, which is the most common label; returns where that is, null without one.
     const char* common_head(const char* p) {
-        if (kind != Kind::number || !sees(p)) return nullptr;
+        if (kind != LabelKind::number || !sees(p)) return nullptr;
         const char* const stop = window.text + *window.next;
         double y, divisor;
-        if (stop == p || !blank(*stop) || stop[1] != '|' || !token_decimal(p, stop, y, divisor)) return nullptr;
+        if (stop == p || !is_blank(*stop) || stop[1] != '|' || !token_decimal(p, stop, y, divisor)) return nullptr;
         labels.push(y / divisor);
         return stop + 1;
     }
@@ -114,7 +113,7 @@ class VwRows final : public NamedLines {
         const auto prefetch = names.prefetcher();
         Staged* name_out = staged.reserve(most);
         double *number_out = numbers.reserve(most), *divisor_out = divisors.reserve(most);
-        while (blank(*stop)) {
+        while (is_blank(*stop)) {
             p = stop + 1;
             const char* const q = stop = text + *++s;
             double x = 1, divisor = 1;
@@ -164,14 +163,14 @@ class VwRows final : public NamedLines {
         std::string_view fields[3], tag;
         size_t n = 0;
         for (;; p += fields[n++].size()) {
-            while (blank(at(p, end))) ++p;
+            while (is_blank(at(p, end))) ++p;
             if (at(p, end) == '|') break;
             if (ends_line(p, end)) return wrong_here("expected | before the features, found the end of the line");
             const std::string_view t = token(p, end);
             const char* q = p + t.size();
             if (*p == '\'' || at(q, end) == '|') {
                 tag = t;
-                while (blank(at(q, end))) ++q;
+                while (is_blank(at(q, end))) ++q;
                 if (at(q, end) != '|') return wrong_here("expected | after the tag " + quoted(t) + ", found " + shown(q, end));
                 p = q;
                 break;
@@ -235,7 +234,7 @@ class VwRows final : public NamedLines {
             const char* q = p + n;
             if (n == 0) {
                 if (!marks) q = end_of_name(p + 8, end);
-                else if (blank(at(p, end))) {
+                else if (is_blank(at(p, end))) {
                     ++p;
                     continue;
                 } else if (at(p, end) == '|' || ends_line(p, end)) return p;
@@ -243,8 +242,8 @@ class VwRows final : public NamedLines {
             double x = 1;
             const char* stop = q;
             if (at(q, end) == ':') {
-                if (const unsigned length = short_decimal(q + 1, end, x)) stop = q + 1 + length;
-                else stop = nullptr;
+                const unsigned length = short_decimal(q + 1, end, x);
+                stop = length && ends_token(q + 1 + length, end) ? q + 1 + length : nullptr;
             }
             if (plain && n && stop) {
                 stage(w & (~uint64_t(0) >> (64 - 8 * n)), n, x);

@@ -72,6 +72,7 @@ void run(const novikoff::fuzz::Target& target, double seconds, uint64_t seed) {
         }
     }
     std::printf("%s: %zu texts, nothing found\n", target.name.c_str(), runs);
+    std::fflush(stdout);
 }
 
 }  // namespace

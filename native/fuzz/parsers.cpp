@@ -56,6 +56,11 @@ bool parse_pieces(Parser& parser, const char* p, size_t n, Cut&& ends_piece) {
     return true;
 }
 
+template <class T>
+bool same(const Growing<T>& a, const Growing<T>& b) {
+    return a.size() == b.size() && (a.size() == 0 || !std::memcmp(a.data(), b.data(), a.size() * sizeof(T)));
+}
+
 template <class Parser>
 void same_lines(const Parser& a, const Parser& b) {
     require(a.problem == b.problem, "the same message");
@@ -64,28 +69,25 @@ void same_lines(const Parser& a, const Parser& b) {
     for (size_t i = 0; i < a.n(); ++i)
         require(a.row_line(int64_t(i)) == b.row_line(int64_t(i)), "rows on the same lines");
     require(a.skipped == b.skipped, "the same lines skipped");
+    require(a.kind == b.kind && same(a.labels, b.labels) && same(a.label_text, b.label_text) &&
+                same(a.label_ends, b.label_ends),
+            "the same labels");
 }
 
 // The text as a whole, a line at a time, and cut in two; `same_rows` compares what was read.
 template <class Parser, class Same>
-void however_cut(Parser& whole, Parser& by_lines, Parser& in_two, const char* p, size_t n, bool skip_bad,
-                 Same&& same_rows) {
+void however_cut(Parser& whole, Parser& by_lines, Parser& in_two, const char* p, size_t n, Same&& same_rows) {
     const bool sound = parse(whole, p, n);
     require(sound == parse_pieces(by_lines, p, n, [](int64_t) { return true; }), "the same verdict by lines");
     const int64_t cut = whole.lines ? int64_t(n * 7 % size_t(whole.lines)) : 0;
     require(sound == parse_pieces(in_two, p, n, [cut](int64_t line) { return line == cut; }), "the same verdict in two");
-    require(sound || !skip_bad, "bad lines are skipped");
+    require(sound || !whole.options.skip_bad, "bad lines are skipped");
     require(sound == whole.problem.empty(), "a message just for bad lines");
     same_lines(whole, by_lines);
     same_lines(whole, in_two);
     if (!sound) return;
     same_rows(whole, by_lines);
     same_rows(whole, in_two);
-}
-
-template <class T>
-bool same(const Growing<T>& a, const Growing<T>& b) {
-    return a.size() == b.size() && (a.size() == 0 || !std::memcmp(a.data(), b.data(), a.size() * sizeof(T)));
 }
 
 // Options for a text: its own, so that it can be replayed, and any, so that a text is tried with one set only.
@@ -97,24 +99,18 @@ unsigned choice(const char* p, size_t n) {
 
 void libsvm(const char* p, size_t n) {
     const unsigned options = choice(p, n);
-    LibsvmFormat format;
-    format.zero_based = options & 1;
-    format.skip_bad = options & 2;
-    format.optional_labels = options & 4;
-    format.features = options & 8 ? 1000 : -1;
-    const bool single = options & 8;
-    LibsvmRows whole(single, format), by_lines(single, format), in_two(single, format), both(single, format);
-    however_cut(whole, by_lines, in_two, p, n, format.skip_bad, [](const LibsvmRows& a, const LibsvmRows& b) {
-        require(a.kind == b.kind && a.largest == b.largest, "the same kind of labels and width");
-        require(same(a.labels, b.labels) && same(a.label_text, b.label_text) && same(a.label_ends, b.label_ends),
-                "the same labels");
+    const LibsvmFormat format{bool(options & 8), bool(options & 1), options & 8 ? 1000 : -1};
+    const LineOptions lines{bool(options & 4), LabelKind::unknown, bool(options & 2)};
+    LibsvmRows whole(format, lines), by_lines(format, lines), in_two(format, lines), both(format, lines);
+    however_cut(whole, by_lines, in_two, p, n, [](const LibsvmRows& a, const LibsvmRows& b) {
+        require(a.largest == b.largest, "the same width");
         require(same(a.ends, b.ends) && same(a.qids, b.qids), "the same ends and qids");
         require(same(a.narrow, b.narrow) && same(a.wide, b.wide), "the same indices");
         require(same(a.singles, b.singles) && same(a.doubles, b.doubles), "the same values");
     });
     if (!whole.problem.empty()) return;
-    const std::unique_ptr<uint32_t[]> codes(new uint32_t[whole.label_ends.size() * whole.label_width]);
-    whole.write_labels(codes.get());
+    const std::unique_ptr<uint32_t[]> codes(new uint32_t[whole.label_ends.size() * whole.label_width()]);
+    whole.write_labels(codes.get(), whole.label_width());
     both.append(whole);
     both.append(by_lines);
     require(both.n() == 2 * whole.n() && both.stored() == 2 * whole.stored(), "appended");
@@ -149,13 +145,9 @@ void same_named_rows(const NamedRows& a, const NamedRows& b) {
 template <class Parser, class... Keys>
 void named_lines(const char* p, size_t n, const Keys&... keys) {
     const unsigned choices = choice(p, n);
-    typename Parser::Options options;
-    options.label_required = choices & 1;
-    options.skip_bad = choices & 2;
+    const LineOptions options{bool(choices & 1), LabelKind::unknown, bool(choices & 2)};
     Parser whole(keys..., options), by_lines(keys..., options), in_two(keys..., options);
-    however_cut(whole, by_lines, in_two, p, n, options.skip_bad, [](const Parser& a, const Parser& b) {
-        require(a.kind == b.kind && same(a.labels, b.labels) && same(a.text, b.text) && same(a.ends, b.ends),
-                "the same labels");
+    however_cut(whole, by_lines, in_two, p, n, [](const Parser& a, const Parser& b) {
         require(same(a.weights, b.weights), "the same weights");
         same_named_rows(a, b);
     });
