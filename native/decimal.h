@@ -11,7 +11,7 @@
 #include <cstring>
 #include <system_error>
 
-#if defined(__SSSE3__) && defined(__SSE4_1__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -123,7 +123,7 @@ inline uint64_t blanks(uint64_t w) { return (w - 0x2121212121212121ull) & ~w & 0
 // The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits] with a blank or
 // a line end behind, all in eight bytes. Returns how many bytes the number has, 0 when it is of another form. The
 // next token can only be loaded when it is known where this one ends, so that comes first, from the blank alone.
-inline unsigned short_decimal(const char* p, const char* end, double& out) {
+[[gnu::always_inline]] inline unsigned short_decimal(const char* p, const char* end, double& out) {
     if (end - p < 8) return 0;
     uint64_t w = word(p, end);
     const uint64_t behind = blanks(w);
@@ -145,21 +145,13 @@ inline unsigned short_decimal(const char* p, const char* end, double& out) {
     return length;
 }
 
+#if defined(__AVX2__)
 // Tokens whose end is known, so that reading one need not wait for the one before it. The 8 or 16 bytes before the
 // end are read, whether or not they belong to the token.
 
 // The eight bytes before end, of which the first is lowest.
 inline uint64_t word_before(const char* end) { return word(end - 8, end); }
 
-// The digits from p to end, 1 to 8 of them, as a number; whether they all are digits.
-inline bool token_digits(const char* p, const char* end, int64_t& out) {
-    const uint64_t zeros = 0x3030303030303030ull, own = ~uint64_t(0) << (64 - 8 * unsigned(end - p));
-    const uint64_t w = (word_before(end) & own) | (zeros & ~own);
-    out = int64_t(leading(w, 8));
-    return !non_digits(w);
-}
-
-#if defined(__SSSE3__) && defined(__SSE4_1__)
 struct DecimalTables {
     alignas(16) uint8_t closing[17][16];  // how bytes move when the one at this place, a point, goes
     alignas(16) uint8_t last[17][16];     // the last n bytes
@@ -198,29 +190,6 @@ inline bool token_decimal(const char* p, const char* end, double& out, double& p
     power = decimal_tables.power[negative][place];
     return true;
 }
-#endif
-
-#if !(defined(__SSSE3__) && defined(__SSE4_1__))
-// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits], all of p to end,
-// in eight bytes or less. False when it is of another form. The number is out / power: both are exact.
-inline bool token_decimal(const char* p, const char* end, double& out, double& power) {
-    const unsigned negative = *p == '-', length = unsigned(end - p) - negative;
-    if (length - 1 > 7) return false;
-    const uint64_t w = word_before(end) >> (64 - 8 * length);  // the zero bytes that enter above are no digits
-    const uint64_t stops = non_digits(w);
-    const unsigned i = stops ? first_byte(stops) : 8;  // digits in front
-    const unsigned point = i < length && ((w >> 8 * i) & 0xFF) == '.', n = length - point;
-    const uint64_t before = point ? (uint64_t(1) << 8 * i) - 1 : ~uint64_t(0);
-    const uint64_t joined = (w & before) | ((w >> 8) & ~before);
-    const uint64_t others = non_digits(joined);
-    if (n == 0 || (others ? first_byte(others) : 8) < n) return false;
-    out = double(int64_t(leading(joined, n)));
-    power = negative ? -powers_of_ten[point ? n - i : 0] : powers_of_ten[point ? n - i : 0];
-    return true;
-}
-#endif
-
-#if defined(__AVX2__)
 // Both in one: 1 to 8 digits from p, a colon, and a decimal up to end.
 inline bool token_pair(const char* p, const char* colon, const char* end, int64_t& index, double& out, double& power) {
     const size_t negative = colon[1] == '-', n = size_t(end - colon) - 1 - negative, digits = size_t(colon - p);
@@ -245,11 +214,6 @@ inline bool token_pair(const char* p, const char* colon, const char* end, int64_
     out = _mm_cvtsd_f64(halves) * 1e8 + _mm_cvtsd_f64(_mm_unpackhi_pd(halves, halves));
     power = decimal_tables.power[negative][place];
     return true;
-}
-#else
-// Both, one after the other: 1 to 8 digits from p, a colon, and a decimal up to end.
-inline bool token_pair(const char* p, const char* colon, const char* end, int64_t& index, double& out, double& power) {
-    return size_t(colon - p) - 1 < 8 && token_digits(p, colon, index) && token_decimal(colon + 1, end, out, power);
 }
 #endif
 

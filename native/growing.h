@@ -22,7 +22,7 @@ class Growing {
     T* items = nullptr;
     size_t used = 0, room = 0;
 
-    void resize_to(size_t n) {
+    [[gnu::noinline, gnu::cold]] void resize_to(size_t n) {
         void* moved = n > SIZE_MAX / sizeof(T) ? nullptr : std::realloc(items, n * sizeof(T));
         if (!moved) throw std::bad_alloc();
         items = static_cast<T*>(moved);

@@ -25,7 +25,7 @@ struct JsonKeys {
 
 class JsonRows final : public NamedLines {
   public:
-    JsonRows(JsonKeys names_of_keys, Options o) : NamedLines(o), keys(std::move(names_of_keys)) {}
+    JsonRows(JsonKeys names_of_keys, const LineOptions& o) : NamedLines(o), keys(std::move(names_of_keys)) {}
 
     // Parses whole lines (the last may lack its end) and returns whether all of them were sound.
     bool parse(const char* from, const char* stop) {
@@ -108,9 +108,9 @@ class JsonRows final : public NamedLines {
             if (next() != '"') return unexpected("a key in double quotes");
             if (!string(key)) return false;
             buffer.assign(reinterpret_cast<const char*>(&object), sizeof object).append(key);
-            const uint64_t hash = hash_bytes(buffer.data(), buffer.size(), 0);
-            if (seen.find(buffer.data(), buffer.size(), hash) >= 0) return bad(where, "the key " + quoted(key) + " comes twice");
-            seen.add(buffer.data(), buffer.size(), hash);
+            const int64_t known = seen.size();
+            if (seen.number(Vocabulary::key(buffer), buffer.data(), buffer.size()) < known)
+                return bad(where, "the key " + quoted(key) + " comes twice");
             blanks();
             if (!take(':')) return unexpected("a colon after the key");
             blanks();

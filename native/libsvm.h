@@ -4,75 +4,52 @@
 // lines is parsed at a time; what is wrong is kept as a message with the line, counted from the block's first.
 #pragma once
 
-#include <algorithm>
-#include <cfloat>
 #include <limits>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "decimal.h"
-#include "growing.h"
+#include "lines.h"
 #include "separators.h"
-#include "utf8.h"
 
 namespace novikoff {
 
-// All labels of a file are numbers, or all are text, or (where that is allowed) there are none.
-enum class LabelKind : uint8_t { unknown, number, text, none };
-
 struct LibsvmFormat {
+    bool single = false;  // values are float32, not float64
     bool zero_based = false;
     int64_t features = -1;  // -1: as many as the largest index asks for
-    bool optional_labels = false;
-    bool skip_bad = false;  // pass over bad lines, and count them
-    LabelKind kind = LabelKind::unknown;  // as the first row has it
 };
 
-class LibsvmRows {
+class LibsvmRows : public Lines {
   public:
     static constexpr int64_t longest_label = 255;  // bytes, of labels that are text
-    static constexpr size_t messages_kept = 10;
 
     const LibsvmFormat format;
-    LabelKind kind;
-    Growing<double> labels;
-    Growing<char> label_text;     // instead of labels when they are text: one behind the other,
-    Growing<int64_t> label_ends;  // and where each ends
-    size_t label_width = 1;       // characters of the longest
     Growing<int64_t> ends;        // of each row in indices and values
     Growing<int64_t> qids;        // -1 for a row without; empty as long as no row has one
     Growing<int32_t> narrow;
     Growing<int64_t> wide;  // instead of narrow from the first index that needs it
     Growing<float> singles;
     Growing<double> doubles;
-    bool is_single, is_wide = false;
+    const bool is_single;
+    bool is_wide = false;
     int64_t largest = -1;  // index, from zero
-    int64_t lines = 0;     // read so far
-    std::string problem;   // in the line after those, when not empty
-    int64_t n_skipped = 0;
-    std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, and what is wrong
 
-    LibsvmRows(bool single, const LibsvmFormat& f) : format(f), kind(f.kind), is_single(single) {}
+    LibsvmRows(const LibsvmFormat& f, const LineOptions& o) : Lines(o), format(f), is_single(f.single) {}
 
     size_t n() const { return ends.size(); }
     size_t stored() const { return is_wide ? wide.size() : narrow.size(); }
 
     // Forgets the rows, but not which lines they were.
     void clear_rows() {
-        labels.clear(), label_text.clear(), label_ends.clear(), ends.clear(), qids.clear();
+        clear_labels();
+        ends.clear(), qids.clear();
         narrow.clear(), wide.clear(), singles.clear(), doubles.clear();
-        label_width = 1;
         is_wide = false;
         largest = -1;
     }
 
     void clear() {
         clear_rows();
-        kind = format.kind;
-        lines = n_skipped = 0;
-        problem.clear(), skipped.clear(), jumps.clear();
+        clear_lines();
     }
 
     void widen() {
@@ -84,17 +61,10 @@ class LibsvmRows {
 
     void append(const LibsvmRows& other) {
         if (other.is_single != is_single) throw std::invalid_argument("rows differ in their type of values");
-        if (kind == LabelKind::unknown) kind = other.kind;
-        if (other.n() && other.kind != kind) throw std::invalid_argument("rows differ in their kind of labels");
+        append_lines(other, int64_t(n()), int64_t(other.n()));
         if (other.is_wide) widen();
-        const int64_t before = int64_t(stored()), text_before = int64_t(label_text.size());
+        const int64_t before = int64_t(stored());
         if (other.qids.size()) fill_qids(n());
-        for (size_t i = 0; i < other.jumps.size(); ++i)
-            jump(int64_t(n()) + other.jumps.data()[i].row, lines - int64_t(n()) + other.jumps.data()[i].offset);
-        labels.append(other.labels);
-        label_text.append(other.label_text);
-        for (size_t i = 0; i < other.label_ends.size(); ++i) label_ends.push(text_before + other.label_ends.data()[i]);
-        label_width = std::max(label_width, other.label_width);
         for (size_t i = 0; i < other.ends.size(); ++i) ends.push(before + other.ends.data()[i]);
         qids.append(other.qids);
         if (qids.size()) fill_qids(n());
@@ -104,25 +74,6 @@ class LibsvmRows {
         singles.append(other.singles);
         doubles.append(other.doubles);
         largest = std::max(largest, other.largest);
-        lines += other.lines;
-    }
-
-    // The line of a row, counted from zero.
-    int64_t row_line(int64_t row) const {
-        const Jump* const j = std::upper_bound(jumps.data(), jumps.data() + jumps.size(), row,
-                                               [](int64_t r, const Jump& jump) { return r < jump.row; });
-        return j == jumps.data() ? row : row + j[-1].offset;
-    }
-
-    // Writes labels that are text as rows of label_width code points, filled up with zeros.
-    void write_labels(uint32_t* out) const {
-        const char* p = label_text.data();
-        for (size_t i = 0; i < label_ends.size(); ++i, out += label_width) {
-            const char* const end = label_text.data() + label_ends.data()[i];
-            uint32_t* const filled = from_utf8(p, end, out);
-            std::fill(filled, out + label_width, 0);
-            p = end;
-        }
     }
 
     // Parses whole lines (the last may lack its end) and returns whether all of them were sound or skipped.
@@ -136,94 +87,58 @@ class LibsvmRows {
                 if (p < end) widen();
                 continue;
             }
-            if (!format.skip_bad) return false;
-            if (n() == 0) kind = format.kind;  // a bad line decides nothing
+            if (!options.skip_bad) return false;
+            if (n() == 0) kind = options.kind;  // a bad line decides nothing
             skip(p, end);
         }
         return true;
     }
 
   private:
-    // From this row on, a row's line is its number plus the offset: lines without a row are rare.
-    struct Jump {
-        int64_t row, offset;
-    };
-    Growing<Jump> jumps;
     const char* begin = nullptr;  // of the text
-    Growing<uint32_t> places;     // of separators in the window at hand
+#if defined(__AVX2__)
+    Separators<> window;              // at hand
     Growing<double> numbers, powers;  // the values of a row are their quotients
-
-    void jump(int64_t row, int64_t offset) {
-        if (offset != (jumps.size() ? jumps.data()[jumps.size() - 1].offset : 0)) jumps.push({row, offset});
-    }
+#endif
 
     void skip(const char*& p, const char* end) {
-        if (n_skipped++ < int64_t(messages_kept)) skipped.emplace_back(lines, problem);
-        problem.clear();
+        skip_line();
         forget();
         p = next_line(p, end);
         ++lines;
     }
 
     // What the line that is being read has left behind.
-    void forget() {
+    [[gnu::noinline]] void forget() {
         const size_t stored = n() ? size_t(ends.data()[n() - 1]) : 0;
-        labels.shrink(std::min(labels.size(), n()));
-        label_ends.shrink(std::min(label_ends.size(), n()));
-        label_text.shrink(label_ends.size() ? size_t(label_ends.data()[label_ends.size() - 1]) : 0);
+        keep_labels(n());
         qids.shrink(std::min(qids.size(), n()));
         narrow.shrink(std::min(narrow.size(), stored)), wide.shrink(std::min(wide.size(), stored));
         singles.shrink(std::min(singles.size(), stored)), doubles.shrink(std::min(doubles.size(), stored));
     }
 
-    static const char* next_line(const char* p, const char* end) {
-        const void* const found = p < end ? std::memchr(p, '\n', size_t(end - p)) : nullptr;
-        return found ? static_cast<const char*>(found) + 1 : end;
-    }
-
-    static bool blank(char c) { return c == ' ' || c == '\t'; }
     static bool ends_line(const char* p, const char* end) {
         const char c = at(p, end);
         return c == '\n' || c == '#' || (c == '\r' && at(p + 1, end) == '\n');
     }
-    static bool ends_token(const char* p, const char* end) { return blank(at(p, end)) || ends_line(p, end); }
+    static bool ends_token(const char* p, const char* end) { return is_blank(at(p, end)) || ends_line(p, end); }
 
     void fill_qids(size_t n) {
         while (qids.size() < n) qids.push(-1);
     }
 
-    // The token at p as a message shows it: at most 40 bytes, printable.
+    static std::string_view token(const char* p, const char* end) {
+        const char* q = p;
+        while (!ends_token(q, end)) ++q;
+        return {p, size_t(q - p)};
+    }
     static std::string shown(const char* p, const char* end) {
         if (at(p, end) == '\n' || (at(p, end) == '\r' && at(p + 1, end) == '\n')) return "the end of the line";
-        std::string s = "'";
-        const char* const first = p;
-        for (; !ends_token(p, end) || p == first; ++p) {
-            if (p - first == 40) return s + "...'";
-            const unsigned char c = static_cast<unsigned char>(*p);
-            static const char* const hex = "0123456789abcdef";
-            if (c >= 0x20 && c < 0x7F) s += char(c);
-            else s.append("\\x") += hex[c >> 4], s += hex[c & 15];
-        }
-        return s + "'";
-    }
-
-    static bool says_not_finite(const char* p, const char* end) {
-        if (at(p, end) == '-' || at(p, end) == '+') ++p;
-        auto is = [&](const char* name) {
-            for (int k = 0; k < 3; ++k)
-                if (p + k >= end || (p[k] | 32) != name[k]) return false;
-            return true;
-        };
-        return is("nan") || is("inf");
-    }
-
-    bool wrong(std::string message) {
-        problem = std::move(message);
-        return false;
+        return quoted({p, 1 + token(p + 1, end).size()});  // at least one character, whatever it is
     }
 
     // A number with the end of its token behind it. `what` says in messages what it is.
-    bool number(const char*& p, const char* end, bool single, const char* what, double& out) {
+    [[gnu::noinline]] bool number(const char*& p, const char* end, bool single, const char* what, double& out) {
         const char* const start = p;
         const Decimal d = decimal(p, end, out);
         if (d == Decimal::good && ends_token(p, end)) {
@@ -233,72 +148,40 @@ class LibsvmRows {
         }
         if (d == Decimal::too_large && ends_token(p, end))
             return wrong(std::string(what) + " " + shown(start, end) + " is too large for float64");
-        if (says_not_finite(start, end))
+        if (says_not_finite(token(start, end)))
             return wrong(std::string("expected a finite ") + what + ", found " + shown(start, end));
         return wrong(std::string("expected a number as ") + what + ", found " + shown(start, end));
     }
 
-    bool is_kind(LabelKind k) {
-        if (kind == LabelKind::unknown) kind = k;
-        return kind == k;
-    }
-
-    bool label(const char*& p, const char* end) {
-        const char* const start = p;
-        const char* token = p;
-        while (!ends_token(token, end)) ++token;
+    [[gnu::noinline]] bool label(const char*& p, const char* end) {
+        const std::string_view found = token(p, end);
         double y;
-        const Decimal d = decimal(p, end, y);
-        const bool whole = p == token;
-        p = token;
-        if (d == Decimal::good && whole) {
-            if (is_kind(LabelKind::number)) return labels.push(y), true;
-            return wrong((kind == LabelKind::text ? "expected text as label" : "expected no label") +
-                         std::string(", as in the rows before, found ") + shown(start, end));
-        }
-        if (format.optional_labels && std::find(start, token, ':') != token) {
-            p = start;
-            return is_kind(LabelKind::none) ||
-                   wrong("expected a label, as in the rows before, found " + shown(start, end));
-        }
-        if (d == Decimal::too_large && whole)
-            return wrong("label " + shown(start, end) + " is too large for float64");
-        if (names_no_number(start, token)) return wrong("expected a finite label, found " + shown(start, end));
-        if (std::find(start, token, ',') != token)
-            return wrong("expected one label, found several: " + shown(start, end));
-        if (kind == LabelKind::none) return wrong("expected no label, as in the rows before, found " + shown(start, end));
-        const int64_t width = kind == LabelKind::number ? 0 : label_characters(start, token);
-        if (width <= 0) return wrong("expected a number as label, found " + shown(start, end));
-        if (token - start > longest_label)
-            return wrong("expected a label of at most 255 bytes, found " + shown(start, end));
-        kind = LabelKind::text;
-        label_text.append(start, size_t(token - start));
-        label_ends.push(int64_t(label_text.size()));
-        label_width = std::max(label_width, size_t(width));
-        return true;
+        const Decimal d = whole_decimal(found, y);
+        if (d == Decimal::good) return p += found.size(), number_label(y, found);
+        if (options.optional_labels && found.find(':') != found.npos)
+            return is_kind(LabelKind::none) || wrong("expected a label, as in the rows before, found " + quoted(found));
+        if (d == Decimal::too_large) return wrong("label " + quoted(found) + " is too large for float64");
+        if (says_not_finite(found)) return wrong("expected a finite label, found " + quoted(found));
+        if (found.find(',') != found.npos) return wrong("expected one label, found several: " + quoted(found));
+        if (kind == LabelKind::none) return other_kind(found);
+        if (kind == LabelKind::number || !can_be_label(found))
+            return wrong("expected a number as label, found " + quoted(found));
+        if (int64_t(found.size()) > longest_label)
+            return wrong("expected a label of at most 255 bytes, found " + quoted(found));
+        p += found.size();
+        return text_label(found);
     }
 
-    // How many characters the label has; 0 or less when it can be none: a byte order mark, controls, a colon.
-    static int64_t label_characters(const char* p, const char* end) {
-        if (end - p >= 3 && !std::memcmp(p, "\xEF\xBB\xBF", 3)) return 0;
-        for (const char* q = p; q < end; ++q)
-            if (static_cast<unsigned char>(*q) < 0x20 || *q == 0x7F || *q == ':') return 0;
-        return utf8_length(p, end);
-    }
-
-    static bool names_no_number(const char* p, const char* end) {
-        if (p < end && (*p == '-' || *p == '+')) ++p;
-        auto is = [&](const char* name) {
-            if (end - p != int64_t(std::strlen(name))) return false;
-            for (int64_t k = 0; k < end - p; ++k)
-                if ((p[k] | 32) != name[k]) return false;
-            return true;
-        };
-        return is("nan") || is("inf") || is("infinity");
+    // No byte order mark, control character or colon, and UTF-8.
+    static bool can_be_label(std::string_view s) {
+        if (s.substr(0, 3) == "\xEF\xBB\xBF") return false;
+        for (const char c : s)
+            if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == ':') return false;
+        return utf8_length(s.data(), s.data() + s.size()) > 0;
     }
 
     // qid:N
-    bool query(const char*& p, const char* end) {
+    [[gnu::noinline]] bool query(const char*& p, const char* end) {
         const char* const start = p;
         uint64_t q = 0;
         p = digits(p + 4, end, q);
@@ -311,7 +194,7 @@ class LibsvmRows {
     }
     static bool is_query(const char* p, const char* end) { return end - p >= 4 && !std::memcmp(p, "qid:", 4); }
 
-    bool index_at(const char*& p, const char* end, uint64_t& index) {
+    [[gnu::noinline]] bool index_at(const char*& p, const char* end, uint64_t& index) {
         const char* const start = p;
         if (is_query(p, end)) return wrong("expected qid only once, directly after the label, found " + shown(start, end));
         index = 0;
@@ -322,7 +205,7 @@ class LibsvmRows {
         return true;
     }
 
-    bool bad_index(uint64_t index, uint64_t next, bool first) {
+    [[gnu::noinline]] bool bad_index(uint64_t index, uint64_t next, bool first) {
         if (first) return wrong("index 0 found, but indices start at 1; pass zero_based=True if they start at 0");
         if (index + 1 == next) return wrong("index " + std::to_string(index) + " twice: indices must increase in a line");
         return wrong("index " + std::to_string(index) + " after " + std::to_string(next - 1) +
@@ -336,25 +219,50 @@ class LibsvmRows {
     template <class I, class V>
     Outcome any_line(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
         const uint64_t base = format.zero_based ? 0 : 1;
-        const char* p = from;
-        while (blank(at(p, end))) ++p;
+        const char* p = from;  // nothing points to it, so that it stays in a register
+        while (is_blank(at(p, end))) ++p;
         if (!ends_line(p, end)) {
-            if (!label(p, end)) return Outcome::bad;
-            while (blank(at(p, end))) ++p;
-            if (is_query(p, end) && !query(p, end)) return Outcome::bad;
-            uint64_t next = base;  // the smallest index that may come
+            const char* head = p;
+            if (!label(head, end)) return Outcome::bad;
+            while (is_blank(at(head, end))) ++head;
+            if (is_query(head, end) && !query(head, end)) return Outcome::bad;
+            p = head;
+            uint64_t next = base;    // the smallest index that may come
+            const char* value = p;   // the latest
             for (;;) {
-                while (blank(at(p, end))) ++p;
-                if (ends_line(p, end)) break;
+                if (at(p, end) == ' ') ++p;  // the common case: one blank, an index of up to 7 digits
+                const uint64_t w = word(p, end), stops = non_digits(w);
+                const unsigned n = stops ? first_byte(stops) : 0;
                 uint64_t index;
-                if (!index_at(p, end, index)) return Outcome::bad;
+                if (n && ((w >> 8 * n) & 0xFF) == ':') {
+                    index = leading(w, n);
+                    p += n;
+                } else {
+                    while (is_blank(at(p, end))) ++p;
+                    if (ends_line(p, end)) break;
+                    double y;
+                    // a value that ends in some other control character is no number after all
+                    if (p > value && !is_blank(p[-1])) return number(value, end, false, "value", y), Outcome::bad;
+                    const char* q = p;
+                    if (!index_at(q, end, index)) return Outcome::bad;
+                    p = q;
+                }
                 ++p;  // the colon
                 if (index < next) return bad_index(index, next, next == base), Outcome::bad;
                 if (index - base > uint64_t(std::numeric_limits<I>::max()) - 1) return forget(), Outcome::too_wide;
                 next = index + 1;
-                double x;
-                if (!number(p, end, std::is_same_v<V, float>, "value", x)) return Outcome::bad;
-                values.push(V(x));
+                value = p;
+                double x = 0;
+                if (const unsigned length = short_decimal(p, end, x)) {
+                    p += length;
+                    values.push(V(x));
+                } else {
+                    const char* q = p;
+                    double y;
+                    if (!number(q, end, std::is_same_v<V, float>, "value", y)) return Outcome::bad;
+                    p = q;
+                    values.push(V(y));
+                }
                 indices.push(I(index - base));
             }
             if (!fits(int64_t(next))) {
@@ -376,11 +284,12 @@ class LibsvmRows {
 
     void finish_row(int64_t next, size_t stored) {
         largest = std::max(largest, next - (format.zero_based ? 1 : 2));
-        jump(int64_t(n()), lines - int64_t(n()));
+        has_row(int64_t(n()));
         ends.push(int64_t(stored));
         if (qids.size()) fill_qids(n());
     }
 
+#if defined(__AVX2__)
     // The label, and qid, of a row of the common form: moves p to the first index and s behind the separators.
     bool common_head(const char*& p, const char* const text, const char* end, const uint32_t*& s) {
         const char* stop = text + *s;
@@ -395,13 +304,13 @@ class LibsvmRows {
         }
         if (kind != LabelKind::none) {
             p = stop;
-            if (!blank(*p)) return true;  // a row without features
+            if (!is_blank(*p)) return true;  // a row without features
             ++p, ++s;
         }
         if (*p == 'q') {
             if (!is_query(p, end) || !query(p, end)) return false;
             while (text + *s < p) ++s;
-            if (blank(*p)) ++p, ++s;
+            if (is_blank(*p)) ++p, ++s;
         }
         return true;
     }
@@ -419,12 +328,13 @@ class LibsvmRows {
         return std::is_same_v<V, double> || std::fabs(out) < 0x1.ffffffp127;
     }
 
-    // A row of the common form: single blanks between tokens, no comment. Its tokens end at the separators from s,
-    // of which the last is a line end; s moves behind the row's. False when it is of another form, or bad, or has
+    // A row of the common form: single blanks between tokens, no comment. Its tokens end at the separators of the
+    // window, of which the last is a line end; the window is moved behind the row's. False when it is of another form, or bad, or has
     // an index that I cannot hold: then nothing is changed but what `forget` undoes.
     template <class I, class V>
-    [[gnu::noinline]] bool common_row(Growing<I>& indices, Growing<V>& values, const char* p, const char* const text, const char* end,
-                    const uint32_t*& s) {
+    [[gnu::noinline]] bool common_row(Growing<I>& indices, Growing<V>& values, const char* p, const char* end) {
+        const char* const text = window.text;
+        const uint32_t* s = window.next;
         if (!common_head(p, text, end, s)) return false;
         const int64_t base = format.zero_based ? 0 : 1;
         int64_t next = base;  // the smallest index that may come
@@ -452,7 +362,7 @@ class LibsvmRows {
             ++number_out, ++power_out;
             p = stop;
             ++t;
-            if (!blank(*stop)) break;
+            if (!is_blank(*stop)) break;
             ++p;
             ++t;
         }
@@ -460,7 +370,7 @@ class LibsvmRows {
         if (text + *t != p) return false;
         if (*p == '\r') ++p, ++t;
         if (text + *t != p || *p != '\n' || !fits(next)) return false;
-        s = t + 1;
+        window.next = t + 1;
         const size_t pairs = size_t(index_out - first_index);
         V* const value_out = values.data() + values.size();
         for (size_t k = 0; k < pairs; ++k) value_out[k] = V(numbers.data()[k] / powers.data()[k]);
@@ -475,34 +385,36 @@ class LibsvmRows {
     // line. Two stages, a window at a time: where tokens end, then what they say.
     template <class I, class V>
     bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
-        size_t window = 1 << 14;  // bytes; the places of its separators stay in the first cache
         while (from < end) {
-            const char* const text = from;
-            const size_t groups = std::min(window, size_t(end - from)) / 64;
-            const uint32_t* s = places.reserve(groups * 64 + 64);
-            const uint32_t* last = separator_places(text, groups, places.data());
-            while (last > s && text[last[-1]] != '\n') --last;  // whole lines only
-            if (last == s && groups * 64 == window && window < size_t(1) << 30) {
-                window *= 2;
-                continue;
-            }
-            indices.reserve(groups * 16 + 1);  // a pair has four bytes at least
-            values.reserve(groups * 16 + 1);
-            numbers.reserve(groups * 16 + 1);
-            powers.reserve(groups * 16 + 1);
+            const size_t bytes = window.read(from, end);
+            indices.reserve(bytes / 4 + 1);  // a pair has four bytes at least
+            values.reserve(bytes / 4 + 1);
+            numbers.reserve(bytes / 4 + 1);
+            powers.reserve(bytes / 4 + 1);
             do {
-                if (s < last && from - begin >= 16 && common_row(indices, values, from, text, end, s)) {
-                    from = text + s[-1] + 1;
+                if (!window.empty() && from - begin >= 16 && common_row(indices, values, from, end)) {
+                    from = window.text + window.next[-1] + 1;
                     continue;
                 }
-                if (s < last) forget(), problem.clear();
+                if (!window.empty()) forget(), problem.clear();
                 const Outcome outcome = any_line(indices, values, from, end);
                 if (outcome != Outcome::sound) return outcome == Outcome::too_wide;
-                while (s < last && text + *s < from) ++s;
-            } while (s < last);
+                window.pass_to(from);
+            } while (!window.empty());
         }
         return true;
     }
+#else
+    // The same in one stage: finding the ends of tokens first takes longer than it saves.
+    template <class I, class V>
+    bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
+        while (from < end) {
+            const Outcome outcome = any_line(indices, values, from, end);
+            if (outcome != Outcome::sound) return outcome == Outcome::too_wide;
+        }
+        return true;
+    }
+#endif
 };
 
 }  // namespace novikoff

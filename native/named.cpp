@@ -1,13 +1,10 @@
 // Binds names of features, and the parsers of text that has them.
 #include "named.h"
 
-#include <nanobind/stl/pair.h>
-
 #include <algorithm>
 #include <memory>
 
-#include "binding.h"
-#include "hand_over.h"
+#include "bind_lines.h"
 #include "jsonl.h"
 #include "vw.h"
 #include "words.h"
@@ -57,12 +54,16 @@ class Columns {
     Vocabulary* exact() { return std::get_if<Vocabulary>(&places); }
     HashedNames* hashed() { return std::get_if<HashedNames>(&places); }
 
+    static void prefetch(const HashedNames& p, std::string_view, uint64_t hash) { p.prefetch(hash); }
+    static void prefetch(const Vocabulary& p, std::string_view name, uint64_t hash) {
+        p.prefetch(Vocabulary::key(name, hash));
+    }
     static int64_t put(HashedNames& p, std::string_view name, uint64_t hash, bool grow) {
         return grow ? p.put(name, hash) : p.column(name, hash);
     }
     static int64_t put(Vocabulary& p, std::string_view name, uint64_t hash, bool grow) {
-        const int64_t j = p.find(name.data(), name.size(), hash);
-        return j < 0 && grow ? p.add(name.data(), name.size(), hash) : j;
+        const uint64_t key = Vocabulary::key(name, hash);
+        return grow ? p.number(key, name.data(), name.size()) : p.find(key, name.data(), name.size());
     }
 
   public:
@@ -87,7 +88,7 @@ class Columns {
             std::visit(
                 [&](auto& p) {
                     for (size_t i = 0; i < n; ++i) {
-                        if (i + ahead < n) p.prefetch(list.hashes[i + ahead]);
+                        if (i + ahead < n) prefetch(p, list[int64_t(i + ahead)], list.hashes[i + ahead]);
                         out[i] = put(p, list[int64_t(i)], list.hashes[i], grow);
                     }
                 },
@@ -149,88 +150,17 @@ class Columns {
     }
 };
 
-// Labels that are text as NumPy has them: as many characters for each as the longest needs.
-nb::object text_labels(const NamedLines& rows) {
-    const size_t n = rows.n();
-    auto begin = [&](size_t i) { return rows.text.data() + (i ? rows.ends[i - 1] : 0); };
-    auto end = [&](size_t i) { return rows.text.data() + rows.ends[i]; };
-    size_t width = 1;
-    for (size_t i = 0; i < n; ++i) width = std::max(width, size_t(utf8_length(begin(i), end(i))));
-    if (n && width > SIZE_MAX / 4 / n) throw std::bad_alloc();
-    uint32_t* const letters = static_cast<uint32_t*>(std::calloc(std::max(n * width, size_t(1)), 4));
-    if (!letters) throw std::bad_alloc();
-    for (size_t i = 0; i < n; ++i) from_utf8(begin(i), end(i), letters + i * width);
-    return array_of(letters, n * width).attr("view")("U" + std::to_string(width));
-}
+Names names_of(NamedLines& rows, const HandOver&) { return Names(rows.names.take()); }
+Names names_of(NamedLines& rows, const Show& show) { return Names(rows.names.list, nb::borrow(show.owner)); }
 
-template <class T>
-nb::object copy_of(const Growing<T>& g) {
-    Growing<T> copy;
-    copy.append(g);
-    return hand_over(copy);
-}
-
-// (labels or None, weights or None, data, indices, indptr, names)
-nb::tuple view(nb::handle self, NamedLines& rows) {
-    nb::object labels = nb::none();
-    if (rows.kind == NamedLines::Kind::number) labels = alias(rows.labels, self);
-    if (rows.kind == NamedLines::Kind::text) labels = text_labels(rows);
-    nb::object weights = rows.weights.size() ? alias(rows.weights, self) : nb::none();
-    return nb::make_tuple(labels, weights, alias(rows.values, self), alias(rows.indices, self),
-                          alias(rows.pointers, self), Names(rows.names.list, nb::borrow(self)));
-}
-
-nb::tuple take(NamedLines& rows) {
-    nb::object labels = nb::none();
-    if (rows.kind == NamedLines::Kind::number) labels = hand_over(rows.labels);
-    if (rows.kind == NamedLines::Kind::text) labels = text_labels(rows);
-    nb::object weights = rows.weights.size() ? hand_over(rows.weights) : nb::none();
-    return nb::make_tuple(labels, weights, hand_over(rows.values), hand_over(rows.indices), hand_over(rows.pointers),
-                          Names(rows.names.take()));
-}
-
-constexpr const char* kind_names[] = {"", "number", "text", "none"};
-
-NamedLines::Options options(const std::string& label, const std::string& kind, bool skip_bad, int64_t max_line) {
-    if (label != "required" && label != "optional") throw std::invalid_argument("label is 'required' or 'optional'");
-    for (int k = 0; k < 4; ++k)
-        if (kind == kind_names[k]) return {label == "required", NamedLines::Kind(k), skip_bad, max_line};
-    throw std::invalid_argument("the kind of labels is '', 'number', 'text' or 'none'");
-}
-
-// What all parsers of lines offer.
-template <class Parser, class Class>
-void bind_lines(Class& c) {
-    c.def(
-         "parse",
-         [](Parser& rows, const Vector<const uint8_t>& text) {
-             const char* const p = reinterpret_cast<const char*>(text.data());
-             const size_t n = text.shape(0);
-             nb::gil_scoped_release nogil;
-             return n == 0 || rows.parse(p, p + n);
-         },
-         nb::arg("text"), "Append the rows of whole lines. False leaves the reason in `problem`.")
-        .def("clear", &Parser::clear, "Forget everything but the memory it took.")
-        .def_prop_ro("n", [](const Parser& rows) { return rows.n(); })
-        .def_prop_ro("lines", [](const Parser& rows) { return rows.lines; }, "Lines read so far.")
-        .def_prop_ro("problem", [](const Parser& rows) { return rows.problem; },
-                     "What is wrong with the line after them.")
-        .def_prop_ro("kind", [](const Parser& rows) { return kind_names[int(rows.kind)]; },
-                     "Of the labels: 'number', 'text' or 'none'; '' before the first row.")
-        .def_prop_ro("n_skipped", [](const Parser& rows) { return rows.n_skipped; })
-        .def_prop_ro("skipped", [](const Parser& rows) { return rows.skipped; },
-                     "The first few lines passed over: (line, from 0; what is wrong).")
-        .def(
-            "row_line",
-            [](const Parser& rows, size_t i) {
-                if (i >= rows.n()) throw nb::index_error("no such row");
-                return rows.row_lines[i];
-            },
-            nb::arg("row"), "The line of a row, from 0.")
-        .def("row_lines", [](const Parser& rows) { return copy_of(rows.row_lines); }, "The same of all rows.")
-        .def("view", [](nb::handle self) { return view(self, nb::cast<Parser&>(self)); },
-             "(labels or None, weights or None, data, indices, indptr, names), until the next parse or clear.")
-        .def("take", [](Parser& rows) { return take(rows); }, "The same, handed over; only `row_line` and counts are left, and the next parse begins anew.");
+template <class Parser>
+void bind_named_lines(nb::class_<Parser>& c) {
+    bind_lines(c, [](Parser& rows, const auto& give) {
+        nb::object labels = label_array(rows, give);
+        nb::object weights = rows.weights.size() ? give(rows.weights) : nb::none();
+        return nb::make_tuple(labels, weights, give(rows.values), give(rows.indices), give(rows.pointers),
+                              names_of(rows, give));
+    });
 }
 
 // Checked once, so that no index can lead outside.
@@ -331,29 +261,28 @@ void bind_named(nb::module_& m) {
         "CSR rows over a block's names as rows over columns: (data, indices, indptr). -1 drops a name, and values "
         "that meet in a column of a row are added in order.");
 
-    auto vw = nb::class_<VwRows>(m, "VwRows", "Rows read from Vowpal Wabbit text.");
+    auto vw = nb::class_<VwRows>(m, "VwRows", "Rows read from Vowpal Wabbit text: (labels or None, weights or None, data, indices, indptr, names).");
     vw.def(
         "__init__",
-        [](VwRows* self, const std::string& label, const std::string& kind, bool skip_bad, int64_t max_line) {
-            new (self) VwRows(options(label, kind, skip_bad, max_line));
+        [](VwRows* self, const std::string& label, const std::string& kind, bool skip_bad) {
+            new (self) VwRows(line_options(label, kind, skip_bad));
         },
-        nb::kw_only(), nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false,
-        nb::arg("max_line") = int64_t(1) << 26);
-    bind_lines<VwRows>(vw);
+        nb::kw_only(), nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false);
+    bind_named_lines(vw);
 
-    auto json = nb::class_<JsonRows>(m, "JsonRows", "Rows read from JSON lines.");
+    auto json = nb::class_<JsonRows>(m, "JsonRows", "Rows read from JSON lines, as those of VwRows.");
     json.def(
         "__init__",
         [](JsonRows* self, std::string label_key, std::optional<std::string> weight_key, std::string features_key,
-           nb::iterable ignore, const std::string& label, const std::string& kind, bool skip_bad, int64_t max_line) {
+           nb::iterable ignore, const std::string& label, const std::string& kind, bool skip_bad) {
             JsonKeys keys{std::move(label_key), std::move(weight_key), std::move(features_key), {}};
             for (nb::handle key : ignore) keys.ignored.emplace(utf8(key));
-            new (self) JsonRows(std::move(keys), options(label, kind, skip_bad, max_line));
+            new (self) JsonRows(std::move(keys), line_options(label, kind, skip_bad));
         },
         nb::arg("label_key") = "label", nb::arg("weight_key").none() = nb::none(), nb::arg("features_key") = "features",
         nb::arg("ignore") = nb::make_tuple(), nb::kw_only(), nb::arg("label") = "required",
-        nb::arg("kind") = "", nb::arg("skip_bad") = false, nb::arg("max_line") = int64_t(1) << 26);
-    bind_lines<JsonRows>(json);
+        nb::arg("kind") = "", nb::arg("skip_bad") = false);
+    bind_named_lines(json);
 
     m.def(
         "word_rows",

@@ -10,43 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "decimal.h"
-#include "utf8.h"
+#include "lines.h"
 #include "vocabulary.h"
 
 namespace novikoff {
-
-// Bytes as a message shows them: at most 40, printable.
-inline std::string quoted(std::string_view text) {
-    static const char* const hex = "0123456789abcdef";
-    std::string s = "'";
-    for (size_t i = 0; i < text.size(); ++i) {
-        if (i == 40) return s + "...'";
-        const unsigned char c = static_cast<unsigned char>(text[i]);
-        if (c >= 0x20 && c < 0x7F) s += char(c);
-        else s.append("\\x") += hex[c >> 4], s += hex[c & 15];
-    }
-    return s + "'";
-}
-
-// nan, inf and infinity, with or without a sign, in any case
-inline bool says_not_finite(std::string_view s) {
-    if (!s.empty() && (s[0] == '-' || s[0] == '+')) s.remove_prefix(1);
-    auto is = [&](std::string_view name) {
-        if (s.size() != name.size()) return false;
-        for (size_t i = 0; i < s.size(); ++i)
-            if ((s[i] | 32) != name[i]) return false;
-        return true;
-    };
-    return is("nan") || is("inf") || is("infinity");
-}
-
-// All of the text as a number.
-inline Decimal whole_decimal(std::string_view s, double& out) {
-    const char *p = s.data(), *const end = p + s.size();
-    const Decimal d = decimal(p, end, out);
-    return p == end ? d : Decimal::malformed;
-}
 
 struct NamedRows {
     Growing<int64_t> pointers;  // where each row begins, and where the last ends
@@ -60,83 +27,108 @@ struct NamedRows {
         pointers.clear();
         pointers.push(0);
         indices.clear(), values.clear(), latest.clear();
-        names.clear();
+        names.truncate(0);
         drop_row();
     }
 
-    // These add a value to the row at hand. Names are only looked up when the row is finished, all at once: by
-    // then what the table holds of them is on its way from memory.
-    void add_short(uint64_t key, unsigned n, uint64_t hash, double x) {
-        names.prefetch(hash);
-        staged.push({key, hash, x, n});
-    }
+    // Adds a value to the row at hand. Names are only looked up when the row is finished, all at once: by then what
+    // the table holds of them is on its way from memory.
     void add(const char* p, size_t n, double x) {
-        const uint64_t hash = hash_bytes(p, n, 0);
-        names.prefetch(hash);
-        staged.push({n <= 8 ? short_key(p, n) : long_names.size(), hash, x, uint32_t(n)});
-        if (n > 8) long_names.append(p, n);
+        stage(staged_key(p, n), n, x);
     }
-    void drop_row() {
-        staged.clear();
-        long_names.clear();
+    void drop_row() { shorten_row({}); }
+
+    // The row at hand as it was before.
+    struct Mark {
+        size_t staged = 0, long_names = 0;
+    };
+    Mark mark() const { return {staged.size(), long_names.size()}; }
+    void shorten_row(const Mark& m) {
+        staged.shrink(m.staged), numbers.shrink(m.staged), divisors.shrink(m.staged);
+        long_names.shrink(m.long_names);
     }
     // Where two values of one name add up to more than a double can hold, that name is what comes back, and the
     // row is dropped.
     std::optional<std::string> finish_row() {
         const size_t m = staged.size();
-        const int64_t known = names.size();
-        for (size_t i = 0; i < m; ++i) number(staged[i]);
-        while (int64_t(latest.size()) < names.size()) latest.push(-1);
-        const int64_t begin = int64_t(values.size());
-        double* const x = values.extend(m) - begin;
-        int32_t* const j = indices.extend(m) - begin;
-        int64_t end = begin;
-        std::optional<std::string> overflow;
-        for (size_t i = 0; i < m; ++i) {
-            const Staged& s = staged[i];
-            int64_t& last = latest[size_t(s.key)];
-            if (last >= begin) {
-                x[last] += s.x;
-                if (!std::isfinite(x[last])) {
-                    overflow = std::string(names.list[int64_t(s.key)]);
-                    break;
-                }
-            } else {
-                last = end;
-                x[end] = s.x;
-                j[end++] = int32_t(s.key);
-            }
-        }
-        values.shrink(size_t(end));
-        indices.shrink(size_t(end));
-        pointers.push(end);
+        const int64_t known = names.size(), begin = int64_t(values.size());
+        double* const x = values.extend(m);
+        int32_t* const j = indices.extend(m);
+        number_names(j, m);
+        for (size_t i = 0; i < m; ++i) x[i] = numbers[i] / divisors[i];
+        size_t n = 0;
+        while (n < m && latest[size_t(j[n])] < begin) latest[size_t(j[n])] = begin + int64_t(n), ++n;
+        int64_t overflow = -1;
+        if (n < m) overflow = add_up(j, x, n, m);
+        values.shrink(size_t(begin) + n);
+        indices.shrink(size_t(begin) + n);
+        pointers.push(begin + int64_t(n));
         drop_row();
-        if (overflow) undo_row(known);
-        return overflow;
+        if (overflow < 0) return {};
+        std::string name(names.list[overflow]);
+        undo_row(known);
+        return name;
+    }
+
+  protected:
+    struct Staged {
+        uint64_t key, length;  // of a name
+    };
+    // The row at hand: its names, and its values as quotients, for a division takes long unless there are many.
+    Growing<Staged> staged;
+    Growing<double> numbers, divisors;
+    void stage(uint64_t key, size_t n, double x) {
+        names.prefetch(key);
+        staged.push({key, n});
+        numbers.push(x);
+        divisors.push(1);
+    }
+    void grow_row(size_t n) { staged.grow(n), numbers.grow(n), divisors.grow(n); }
+
+    // The key of a name that is about to be staged.
+    uint64_t staged_key(const char* p, size_t n) {
+        if (n > 8) long_names.append(p, n);
+        return Vocabulary::key({p, n});
     }
 
   private:
-    struct Staged {
-        uint64_t key;  // the name, or where it begins in long_names; then its number
-        uint64_t hash;
-        double x;
-        uint32_t length;
-    };
-    Growing<Staged> staged;
-    Growing<char> long_names;
-    Growing<int64_t> latest;  // a name's latest value
+    Growing<char> long_names;  // of the row, those of more than eight bytes
+    Growing<uint32_t> others;  // places in the row of names that the first look did not find
+    Growing<int64_t> latest;   // a name's latest value
 
-    void number(Staged& s) {
-        int64_t id;
-        if (s.length <= 8) {
-            id = names.find_short(s.key, s.length, s.hash);
-            if (id < 0) id = names.add_short(s.key, s.length, s.hash);
-        } else {
-            const char* const p = long_names.data() + s.key;
-            id = names.find_long(p, s.length, s.hash);
-            if (id < 0) id = names.add(p, s.length, s.hash);
+    // Most short names are where they are looked for first: those are read without a branch that depends on it.
+    void number_names(int32_t* ids, size_t m) {
+        uint32_t* const other = others.reserve(m + 1);
+        size_t n = 0;
+        for (size_t i = 0; i < m; ++i) {
+            other[n] = uint32_t(i);
+            n += !names.at_home(staged[i].key, staged[i].length, ids[i]);
         }
-        s.key = uint64_t(id);
+        const char* long_name = long_names.data();
+        for (size_t k = 0; k < n; ++k) {
+            const Staged& s = staged[other[k]];
+            ids[other[k]] = int32_t(names.number(s.key, long_name, s.length));
+            if (s.length > 8) long_name += s.length;
+        }
+        while (int64_t(latest.size()) < names.size()) latest.push(-1);
+        for (size_t i = 0; i < m; ++i) __builtin_prefetch(latest.data() + ids[i]);
+    }
+    // The row from its n-th value on, of which the first has a name that was there before. Returns a name whose
+    // values are too large together, or -1.
+    int64_t add_up(int32_t* j, double* x, size_t& n, size_t m) {
+        const int64_t begin = pointers[pointers.size() - 1];
+        for (size_t i = n; i < m; ++i) {
+            const int32_t id = j[i];
+            int64_t& last = latest[size_t(id)];
+            if (last < begin) {
+                last = begin + int64_t(n);
+                j[n] = id;
+                x[n++] = x[i];
+            } else if (!std::isfinite(x[last - begin] += x[i])) {
+                return id;
+            }
+        }
+        return -1;
     }
     // Takes back the last row and the names that only it had: `known` is how many there were before it.
     void undo_row(int64_t known) {
@@ -150,50 +142,26 @@ struct NamedRows {
     }
 };
 
-// What a parser of lines shares with every other: labels, weights, and what became of each line.
-class NamedLines : public NamedRows {
+// What parsers of lines with named features share.
+class NamedLines : public NamedRows, public Lines {
+    size_t rows = 0;  // some of which may be handed over
+
   public:
-    enum class Kind { unknown, number, text, none };
-    struct Options {
-        bool label_required = true;
-        Kind kind = Kind::unknown;  // of the labels, when it is known
-        bool skip_bad = false;
-        int64_t max_line = int64_t(1) << 26;  // bytes
-    };
-
-    Kind kind;                // of the labels: that of the first row
-    Growing<double> labels;   // when they are numbers
-    Growing<char> text;       // when they are text
-    Growing<int64_t> ends;    // of each row's label in it
     Growing<double> weights;  // empty as long as all are 1
-    Growing<int64_t> row_lines;
-    int64_t lines = 0;    // read so far
-    std::string problem;  // in the line after those, when not empty
-    int64_t n_skipped = 0;
-    std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, from 0, and what is wrong
 
-    explicit NamedLines(Options o) : kind(o.kind), options(o) {}
+    using Lines::Lines;
 
-    size_t n() const { return row_lines.size(); }
+    size_t n() const { return rows; }
 
     void clear() {
         NamedRows::clear();
-        labels.clear(), text.clear(), ends.clear(), weights.clear(), row_lines.clear(), skipped.clear();
-        kind = options.kind;
-        lines = n_skipped = 0;
-        problem.clear();
+        clear_lines();
+        weights.clear();
+        rows = 0;
     }
 
   protected:
-    const Options options;
     bool is_row = false;  // whether the line at hand, so far sound, is one
-
-    static constexpr size_t most_messages = 10;
-
-    bool wrong(std::string message) {
-        problem = std::move(message);
-        return false;
-    }
 
     // `line` reads one line up to its end, says whether it is a row, and returns where it stopped, null when
     // something is wrong.
@@ -202,39 +170,26 @@ class NamedLines : public NamedRows {
         if (pointers.size() != n() + 1) clear();  // the rows were handed over
         problem.clear();
         while (from < end) {
-            const Kind kind_before = kind;
+            const LabelKind kind_before = kind;
             is_row = false;
-            const char* stop = line(from, end);
-            if (!stop) stop = from;
-            const void* const found = std::memchr(stop, '\n', size_t(end - stop));
-            stop = found ? static_cast<const char*>(found) : end;
-            if (problem.empty() && stop - from > options.max_line)
-                wrong("the line has more than max_line=" + std::to_string(options.max_line) + " bytes");
+            const char* const stop = line(from, end);
             if (problem.empty() && is_row) end_row();
             if (!problem.empty()) {
-                undo(kind_before);
+                drop_row();
+                kind = kind_before;
+                keep_labels(n());
+                weights.shrink(std::min(weights.size(), n()));
                 if (!options.skip_bad) return false;
-                if (skipped.size() < most_messages) skipped.emplace_back(lines, problem);
-                ++n_skipped;
-                problem.clear();
+                skip_line();
             }
-            from = stop < end ? stop + 1 : end;
+            from = next_line(stop ? stop : from, end);
             ++lines;
         }
         return true;
     }
 
-    bool is_kind(Kind k) {
-        if (kind == Kind::unknown) kind = k;
-        return kind == k;
-    }
     bool no_label(const std::string& message) {
-        return (!options.label_required && is_kind(Kind::none)) || wrong(message);
-    }
-    bool number_label(double y, std::string_view shown) {
-        if (!is_kind(Kind::number)) return other_kind(shown);
-        labels.push(y);
-        return true;
+        return (options.optional_labels && is_kind(LabelKind::none)) || wrong(message);
     }
     // What reads as a number is one, wherever it stands.
     bool label(std::string_view token) {
@@ -246,15 +201,7 @@ class NamedLines : public NamedRows {
         if (utf8_length(token.data(), token.data() + token.size()) < 0)
             return wrong("the label " + quoted(token) + " is not UTF-8");
         if (token.find('\0') != token.npos) return wrong("the label " + quoted(token) + " has a NUL character");
-        if (!is_kind(Kind::text)) return other_kind(token);
-        text.append(token.data(), token.size());
-        ends.push(int64_t(text.size()));
-        return true;
-    }
-    bool other_kind(std::string_view token) {
-        return wrong((kind == Kind::number ? "expected a number as label" : kind == Kind::text ? "expected text as label"
-                                                                                              : "expected no label") +
-                     (", as in the rows before, found " + quoted(token)));
+        return text_label(token);
     }
     bool weight(double w, std::string_view shown) {
         if (!(w >= 0)) return wrong("expected a weight of 0 or more, found " + quoted(shown));
@@ -270,16 +217,7 @@ class NamedLines : public NamedRows {
             return;
         }
         if (weights.size() && weights.size() <= n()) weights.push(1);
-        row_lines.push(lines);
-    }
-    // Forgets what there is of a row that is not finished.
-    void undo(Kind kind_before) {
-        drop_row();
-        kind = kind_before;
-        labels.shrink(std::min(labels.size(), n()));
-        weights.shrink(std::min(weights.size(), n()));
-        ends.shrink(std::min(ends.size(), n()));
-        text.shrink(ends.size() ? size_t(ends[ends.size() - 1]) : 0);
+        has_row(int64_t(rows++));
     }
 };
 

@@ -1,52 +1,39 @@
 // Where the tokens of a text end: the first stage of parsing, after simdjson (Langdale and Lemire 2019).
 //
 // When the ends are known beforehand, no token has to wait for the one before it to be read. All bytes up to ' '
-// are separators, and the colon.
+// are separators, and the colon, and one more that the format has. Processors without AVX2 gain nothing by it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__)
+#if defined(__AVX2__)
 #include <immintrin.h>
-#endif
+
+#include "growing.h"
 
 namespace novikoff {
 
 // A bit for each of 64 bytes, the first lowest: whether it is a separator.
-#if defined(__AVX2__)
+template <char more>
 inline uint64_t separators(const char* p) {
     auto half = [](const char* q) {
         const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q));
         const __m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(' ')), v);
-        const __m256i colon = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(':'));
+        __m256i colon = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(':'));
+        if (more != ':') colon = _mm256_or_si256(colon, _mm256_cmpeq_epi8(v, _mm256_set1_epi8(more)));
         return uint64_t(uint32_t(_mm256_movemask_epi8(_mm256_or_si256(low, colon))));
     };
     return half(p) | half(p + 32) << 32;
 }
-#elif defined(__SSE2__)
-inline uint64_t separators(const char* p) {
-    auto quarter = [](const char* q) {
-        const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(q));
-        const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(' ')), v);
-        const __m128i colon = _mm_cmpeq_epi8(v, _mm_set1_epi8(':'));
-        return uint64_t(uint32_t(_mm_movemask_epi8(_mm_or_si128(low, colon))));
-    };
-    return quarter(p) | quarter(p + 16) << 16 | quarter(p + 32) << 32 | quarter(p + 48) << 48;
-}
-#else
-inline uint64_t separators(const char* p) {
-    uint64_t bits = 0;
-    for (int k = 0; k < 64; ++k) bits |= uint64_t(static_cast<unsigned char>(p[k]) <= ' ' || p[k] == ':') << k;
-    return bits;
-}
-#endif
 
 // Writes where the separators of whole groups of 64 bytes from p are, counted from p, and returns the end of that.
 // Up to 64 more places behind it may be written to.
+template <char more>
 inline uint32_t* separator_places(const char* p, size_t groups, uint32_t* out) {
     for (size_t g = 0; g < groups; ++g) {
-        uint64_t bits = separators(p + 64 * g);
+        uint64_t bits = separators<more>(p + 64 * g);
         const int n = __builtin_popcountll(bits);
         const uint32_t base = uint32_t(64 * g);
         auto write = [&](int from, int to) {
@@ -63,4 +50,35 @@ inline uint32_t* separator_places(const char* p, size_t groups, uint32_t* out) {
     return out;
 }
 
+// Where the tokens of whole lines end, for a window of the text after the other.
+template <char more = ':'>
+class Separators {
+    Growing<uint32_t> places;
+    const uint32_t* last = nullptr;
+
+  public:
+    const char* text = nullptr;        // where the window begins
+    const uint32_t* next = nullptr;    // the first place, counted from there, that was not passed
+
+    void clear() { next = last = nullptr; }
+    bool empty() const { return next == last; }
+    size_t left() const { return size_t(last - next); }
+    void pass_to(const char* p) {
+        while (next < last && text + *next < p) ++next;
+    }
+    // Reads the window from p: 16 KiB, whose places stay in the first cache, or as much as its first line needs. It
+    // is empty when less than 64 bytes are left, or a line without its end. Returns the bytes read.
+    size_t read(const char* p, const char* end) {
+        text = p;
+        for (size_t window = 1 << 14;; window *= 2) {
+            const size_t groups = std::min(window, size_t(end - p)) / 64;
+            next = places.reserve(groups * 64 + 64);
+            last = separator_places<more>(p, groups, places.data());
+            while (last > next && p[last[-1]] != '\n') --last;  // whole lines only
+            if (last > next || groups * 64 < window || window >= size_t(1) << 30) return groups * 64;
+        }
+    }
+};
+
 }  // namespace novikoff
+#endif

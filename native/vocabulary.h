@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "growing.h"
@@ -48,14 +49,19 @@ struct NameList {
     }
 };
 
-// The first n ≤ 8 bytes at p as a word, the first lowest, with zeros above.
+// The n ≤ 8 bytes at p as a word, the first lowest, with zeros above. (For so few a call of memcpy costs more.)
 inline uint64_t short_key(const char* p, size_t n) {
-    uint64_t w = 0;
-    if (n) std::memcpy(&w, p, n);
+    auto byte = [p](size_t i) { return uint64_t(static_cast<unsigned char>(p[i])) << 8 * i; };
+    if (n >= 4) {
+        uint32_t low, high;  // which share bytes when there are fewer than eight
+        std::memcpy(&low, p, 4);
+        std::memcpy(&high, p + n - 4, 4);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    w = __builtin_bswap64(w);
+        low = __builtin_bswap32(low), high = __builtin_bswap32(high);
 #endif
-    return w;
+        return low | uint64_t(high) << 8 * (n - 4);
+    }
+    return n ? byte(0) | byte(n / 2) | byte(n - 1) : 0;
 }
 
 // Memory for tables that are read here and there: on huge pages when it is large, which spares the processor most
@@ -88,7 +94,7 @@ struct HugePages {
 
 class Vocabulary {
     struct Slot {
-        uint64_t key;     // a short name itself, or a long one's hash
+        uint64_t key;
         uint32_t length;  // plus one; 0 when the slot is free
         uint32_t id;
     };
@@ -97,25 +103,44 @@ class Vocabulary {
     Table slots = Table(smallest);
     uint64_t mask = smallest - 1;
 
-    void place(uint64_t key, uint32_t length, uint32_t id, uint64_t hash) {
-        uint64_t at = hash & mask;
-        while (slots[at].length) at = (at + 1) & mask;
-        slots[at] = {key, length, id};
+    static size_t home(uint64_t key, uint64_t mask) {
+        return size_t(fold(key ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93) & mask);
     }
+    size_t home(uint64_t key) const { return home(key, mask); }
+
+    // Where the name is, or the free slot that it would get.
+    size_t slot_of(uint64_t key, const char* p, size_t n) const {
+        for (size_t at = home(key);; at = (at + 1) & mask) {
+            const Slot& s = slots[at];
+            if (s.key == key && s.length == n + 1 && (n <= 8 || same_bytes(list[s.id].data(), p, n))) return at;
+            if (!s.length) return at;
+        }
+    }
+    int64_t add(size_t at, uint64_t key, const char* p, size_t n) {
+        if (size() == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 - 1 names");
+        if (n >= std::numeric_limits<uint32_t>::max()) throw std::length_error("a name of 2^32 - 1 bytes or more");
+        if (2 * (size_t(size()) + 1) > slots.size()) {
+            enlarge();
+            at = slot_of(key, p, n);
+        }
+        slots[at] = {key, uint32_t(n + 1), uint32_t(size())};
+        if (n > 8) list.push(p, n, key);
+        else list.push_short(key, n, n ? short_hash(key, unsigned(n)) : hash_bytes(p, 0, 0));
+        return size() - 1;
+    }
+    void empty() { std::memset(static_cast<void*>(slots.data()), 0, slots.size() * sizeof(Slot)); }
+    uint64_t key_of(int64_t i) const { return key(list[i], list.hashes[size_t(i)]); }
+
     // By number, not by place: whoever came later never stands before an older name in a chain, which is what
     // truncate() relies on.
-    void make_room() {
-        if (size() == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 - 1 names");
-        if (2 * (size_t(size()) + 1) > slots.size()) enlarge();
-    }
     __attribute__((noinline)) void enlarge() {
         Table(2 * slots.size()).swap(slots);
         mask = slots.size() - 1;
-        for (int64_t i = 0; i < list.size(); ++i) {
-            const std::string_view name = list[i];
-            const uint64_t hash = list.hashes[size_t(i)];
-            place(name.size() <= 8 ? short_key(name.data(), name.size()) : hash, uint32_t(name.size() + 1),
-                  uint32_t(i), hash);
+        for (int64_t i = 0; i < size(); ++i) {
+            const uint64_t key = key_of(i);
+            size_t at = home(key);
+            while (slots[at].length) at = (at + 1) & mask;
+            slots[at] = {key, uint32_t(list[i].size() + 1), uint32_t(i)};
         }
     }
 
@@ -125,64 +150,53 @@ class Vocabulary {
     Vocabulary() = default;
     Vocabulary(Vocabulary&&) = default;
 
-    int64_t size() const { return list.size(); }
-    size_t memory() const {
-        return slots.size() * sizeof(Slot) + list.bytes.size() + list.ends.size() * sizeof(int64_t) +
-               list.hashes.size() * sizeof(uint64_t);
+    // What the table knows a name by: a short one by itself, a long one by its hash of seed 0.
+    static uint64_t key(std::string_view name, uint64_t hash) {
+        return name.size() <= 8 ? short_key(name.data(), name.size()) : hash;
     }
-    void clear() {
-        if (!size()) return;
-        std::fill(slots.begin(), slots.end(), Slot{});
-        list.truncate(0);
+    static uint64_t key(std::string_view name) {
+        return name.size() <= 8 ? short_key(name.data(), name.size()) : hash_bytes(name.data(), name.size(), 0);
     }
-    void prefetch(uint64_t hash) const { __builtin_prefetch(&slots[hash & mask]); }
 
-    // The number of a name of up to eight bytes, given as short_key, or -1.
-    int64_t find_short(uint64_t key, size_t n, uint64_t hash) const {
-        for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
-            const Slot& s = slots[at];
-            if (s.key == key && s.length == n + 1) return s.id;
-            if (!s.length) return -1;
-        }
+    int64_t size() const { return list.size(); }
+    // As a function whose state stays in registers, however much its caller writes. Good until a name is added.
+    auto prefetcher() const {
+        return [table = slots.data(), m = mask](uint64_t key) { __builtin_prefetch(table + home(key, m)); };
     }
-    int64_t find(const char* p, size_t n, uint64_t hash) const {
-        return n <= 8 ? find_short(short_key(p, n), n, hash) : find_long(p, n, hash);
+    void prefetch(uint64_t key) const { prefetcher()(key); }
+
+    // Whether a short name is in the slot where it is looked for first; its number. (A long one never is.)
+    bool at_home(uint64_t key, uint64_t n, int32_t& id) const {
+        const Slot& s = slots[home(key)];
+        id = int32_t(s.id);
+        return (s.key == key) & (s.length == n + 1) & (n <= 8);
     }
-    int64_t find_long(const char* p, size_t n, uint64_t hash) const {
-        for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
-            const Slot& s = slots[at];
-            if (s.key == hash && s.length == n + 1 && same_bytes(list[s.id].data(), p, n)) return s.id;
-            if (!s.length) return -1;
-        }
+    // The number of the name of n bytes at p (which nobody looks at when it is short), or -1.
+    int64_t find(uint64_t key, const char* p, size_t n) const {
+        const Slot& s = slots[slot_of(key, p, n)];
+        return s.length ? int64_t(s.id) : -1;
     }
-    // These add a name that is not there.
-    int64_t add(const char* p, size_t n, uint64_t hash) {
-        if (n <= 8) return add_short(short_key(p, n), n, hash);
-        if (n >= std::numeric_limits<uint32_t>::max()) throw std::length_error("a name of 2^32 - 1 bytes or more");
-        make_room();
-        place(hash, uint32_t(n + 1), uint32_t(size()), hash);
-        list.push(p, n, hash);
-        return size() - 1;
-    }
-    int64_t add_short(uint64_t key, size_t n, uint64_t hash) {
-        make_room();
-        place(key, uint32_t(n + 1), uint32_t(size()), hash);
-        list.push_short(key, n, hash);
-        return size() - 1;
+    // The same; a name that has none gets the next one.
+    int64_t number(uint64_t key, const char* p, size_t n) {
+        const size_t at = slot_of(key, p, n);
+        return slots[at].length ? int64_t(slots[at].id) : add(at, key, p, n);
     }
     // Takes back all names but the first n.
     void truncate(int64_t n) {
-        for (int64_t i = size(); i-- > n;) {
-            uint64_t at = list.hashes[size_t(i)] & mask;
-            while (slots[at].length == 0 || slots[at].id != uint32_t(i)) at = (at + 1) & mask;
-            slots[at] = {};
+        if (n == 0 && 8 * size_t(size()) > slots.size()) {
+            empty();
+        } else {
+            for (int64_t i = size(); i-- > n;) {
+                size_t at = home(key_of(i));
+                while (slots[at].length == 0 || slots[at].id != uint32_t(i)) at = (at + 1) & mask;
+                slots[at] = {};
+            }
         }
         list.truncate(n);
     }
-    // Hands over the names, and is as new.
+    // Hands over the names, and has none; the table stays as large as it is.
     NameList take() {
-        Table(smallest).swap(slots);
-        mask = smallest - 1;
+        empty();
         return std::exchange(list, NameList());
     }
 };

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "named.h"
+#include "separators.h"
 
 namespace novikoff {
 
@@ -19,20 +20,27 @@ class VwRows final : public NamedLines {
 
     // Parses whole lines (the last may lack its end) and returns whether all of them were sound.
     bool parse(const char* p, const char* end) {
+#if defined(__AVX2__)
+        begin = p;
+        window.clear();
+#endif
         return parse_lines(p, end, [this](const char* from, const char* stop) { return line(from, stop); });
     }
 
   private:
+#if defined(__AVX2__)
+    const char* begin = nullptr;  // of the text
+    Separators<'|'> window;
+#endif
     std::string name;  // one that does not lie in the text as it is: "namespace^" and more
     size_t prefix = 0;
 
-    static bool blank(char c) { return c == ' ' || c == '\t'; }
     static bool ends_line(const char* p, const char* end) {
         const char c = at(p, end);
         return c == '\n' || (c == '\r' && at(p + 1, end) == '\n');
     }
     static bool ends_token(const char* p, const char* end) {
-        return blank(at(p, end)) || at(p, end) == '|' || ends_line(p, end);
+        return is_blank(at(p, end)) || at(p, end) == '|' || ends_line(p, end);
     }
     static std::string_view token(const char* p, const char* end) {
         const char* q = p;
@@ -55,27 +63,114 @@ class VwRows final : public NamedLines {
     }
 
     const char* line(const char* p, const char* end) {
-        while (blank(at(p, end))) ++p;
+        while (is_blank(at(p, end))) ++p;
         if (ends_line(p, end)) return p;
+#if defined(__AVX2__)
+        window.pass_to(p);
+        if (window.empty()) window.read(p, end);
+        if (const char* const bar = common_head(p)) p = bar;
+        else p = head(p, end);
+        while (p && at(p, end) == '|') {
+            const char* const stop = common_features(++p);
+            p = stop ? stop : features(p, end);
+        }
+#else
         p = head(p, end);
         while (p && at(p, end) == '|') p = features(p + 1, end);
+#endif
         is_row = true;
         return p;
     }
+
+#if defined(__AVX2__)
+    // Whether the tokens from p on, to the end of the line, can be read by their ends.
+    bool sees(const char* p) const { return !window.empty() && p - begin >= 16; }
+
+    // A plain number before the first |, which is the most common label; returns where that is, null without one.
+    const char* common_head(const char* p) {
+        if (kind != LabelKind::number || !sees(p)) return nullptr;
+        const char* const stop = window.text + *window.next;
+        double y, divisor;
+        if (stop == p || !is_blank(*stop) || stop[1] != '|' || !token_decimal(p, stop, y, divisor)) return nullptr;
+        labels.push(y / divisor);
+        return stop + 1;
+    }
+
+    // One namespace of the common form, from behind its | to the next one or to the end of the line: no scale, and
+    // features that are a name, or a name and a number. Null when it is of another form, or bad; then nothing is
+    // changed.
+    [[gnu::noinline]] const char* common_features(const char* p) {
+        window.pass_to(p);
+        if (!sees(p)) return nullptr;
+        const char* const text = window.text;
+        const uint32_t* s = window.next;
+        const char* stop = text + *s;
+        name.clear();
+        if (stop > p) name.assign(p, stop).push_back('^');
+        prefix = name.size();
+        const Mark before = mark();
+        const size_t most = window.left();  // features
+        const auto prefetch = names.prefetcher();
+        Staged* name_out = staged.reserve(most);
+        double *number_out = numbers.reserve(most), *divisor_out = divisors.reserve(most);
+        while (is_blank(*stop)) {
+            p = stop + 1;
+            const char* const q = stop = text + *++s;
+            double x = 1, divisor = 1;
+            if (*q == ':') {
+                stop = text + *++s;
+                if (!token_decimal(q + 1, stop, x, divisor)) {
+                    double y;  // x stays in a register
+                    if (!long_value(q + 1, stop, y)) return back_to(before);
+                    x = y;
+                    divisor = 1;
+                }
+            }
+            uint64_t key;
+            size_t n = size_t(q - p);
+            if (n - 1 < 8 && !prefix) {
+                key = word_before(q) >> (64 - 8 * n);
+            } else if (n) {
+                name.resize(prefix);
+                name.append(p, q);
+                n = name.size();
+                key = staged_key(name.data(), n);
+            } else {
+                if (stop > q) return back_to(before);  // a value without a name
+                continue;
+            }
+            prefetch(key);
+            *name_out++ = {key, n};
+            *number_out++ = x;
+            *divisor_out++ = divisor;
+        }
+        if (*stop != '|' && *stop != '\n' && !(*stop == '\r' && stop[1] == '\n')) return back_to(before);
+        window.next = s;
+        grow_row(size_t(name_out - staged.data()) - before.staged);
+        return stop;
+    }
+    const char* back_to(const Mark& before) {
+        shorten_row(before);
+        return nullptr;
+    }
+    [[gnu::noinline]] static bool long_value(const char* p, const char* end, double& out) {
+        return whole_decimal({p, size_t(end - p)}, out) == Decimal::good;
+    }
+#endif
 
     // What stands before the first |; returns where that is.
     const char* head(const char* p, const char* end) {
         std::string_view fields[3], tag;
         size_t n = 0;
         for (;; p += fields[n++].size()) {
-            while (blank(at(p, end))) ++p;
+            while (is_blank(at(p, end))) ++p;
             if (at(p, end) == '|') break;
             if (ends_line(p, end)) return wrong_here("expected | before the features, found the end of the line");
             const std::string_view t = token(p, end);
             const char* q = p + t.size();
             if (*p == '\'' || at(q, end) == '|') {
                 tag = t;
-                while (blank(at(q, end))) ++q;
+                while (is_blank(at(q, end))) ++q;
                 if (at(q, end) != '|') return wrong_here("expected | after the tag " + quoted(t) + ", found " + shown(q, end));
                 p = q;
                 break;
@@ -120,7 +215,7 @@ class VwRows final : public NamedLines {
         name.clear();
         double scale = 1;
         if (!ends_token(p, end)) {
-            const char* q = end_of_name(p, end);
+            const char* const q = end_of_name(p, end);
             if (q > p) name.assign(p, q).push_back('^');
             p = q;
             if (at(p, end) == ':') {
@@ -139,7 +234,7 @@ class VwRows final : public NamedLines {
             const char* q = p + n;
             if (n == 0) {
                 if (!marks) q = end_of_name(p + 8, end);
-                else if (blank(at(p, end))) {
+                else if (is_blank(at(p, end))) {
                     ++p;
                     continue;
                 } else if (at(p, end) == '|' || ends_line(p, end)) return p;
@@ -147,11 +242,11 @@ class VwRows final : public NamedLines {
             double x = 1;
             const char* stop = q;
             if (at(q, end) == ':') {
-                if (const unsigned length = short_decimal(q + 1, end, x)) stop = q + 1 + length;
-                else stop = nullptr;
+                const unsigned length = short_decimal(q + 1, end, x);
+                stop = length && ends_token(q + 1 + length, end) ? q + 1 + length : nullptr;
             }
             if (plain && n && stop) {
-                add_short(w & (~uint64_t(0) >> (64 - 8 * n)), n, short_hash(w, n), x);
+                stage(w & (~uint64_t(0) >> (64 - 8 * n)), n, x);
             } else {
                 stop = feature(p, q, stop, end, x, scale, unnamed);
                 if (!stop) return nullptr;

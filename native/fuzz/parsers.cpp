@@ -1,17 +1,25 @@
 // Throws any bytes at the parsers of text. What must hold: no crash, no hang, no byte read outside the text (it lies
 // in memory of just its size, so the address sanitizer sees it), and the same rows and messages whether the text
-// is parsed as a whole or a line at a time.
+// is parsed as a whole, in two pieces, or a line at a time.
 //
 // With clang this is a libFuzzer target for the parser named by -DNOVIKOFF_FUZZ='"libsvm"'; driver.cpp goes without.
 #include "parsers.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "../cells.h"
+#include "../jsonl.h"
 #include "../libsvm.h"
+#include "../vw.h"
+#include "../words.h"
 
 namespace novikoff::fuzz {
 
@@ -34,34 +42,52 @@ bool parse(Parser& parser, const char* p, size_t n) {
     return n == 0 || parser.parse(text.bytes.get(), text.bytes.get() + n);
 }
 
-template <class Parser>
-bool parse_lines(Parser& parser, const char* p, size_t n) {
-    for (const char* const end = p + n; p < end;) {
-        const void* const found = std::memchr(p, '\n', size_t(end - p));
-        const char* const next = found ? static_cast<const char*>(found) + 1 : end;
+// In pieces of whole lines, which `ends_piece(line's number)` cuts.
+template <class Parser, class Cut>
+bool parse_pieces(Parser& parser, const char* p, size_t n, Cut&& ends_piece) {
+    const char *const end = p + n, *next = p;
+    for (int64_t line = 0; next < end; ++line) {
+        const void* const found = std::memchr(next, '\n', size_t(end - next));
+        next = found ? static_cast<const char*>(found) + 1 : end;
+        if (next < end && !ends_piece(line)) continue;
         if (!parse(parser, p, size_t(next - p))) return false;
         p = next;
     }
     return true;
 }
 
-template <class Parser>
-void whole_and_by_lines(Parser& whole, Parser& by_lines, const char* p, size_t n, bool skip_bad) {
-    const bool sound = parse(whole, p, n);
-    require(sound == parse_lines(by_lines, p, n), "the same verdict");
-    require(sound || !skip_bad, "bad lines are skipped");
-    require(sound == whole.problem.empty(), "a message just for bad lines");
-    require(whole.problem == by_lines.problem, "the same message");
-    require(whole.lines == by_lines.lines && whole.n_skipped == by_lines.n_skipped, "the same lines");
-    require(whole.n() == by_lines.n(), "the same number of rows");
-    for (size_t i = 0; i < whole.n(); ++i)
-        require(whole.row_line(int64_t(i)) == by_lines.row_line(int64_t(i)), "rows on the same lines");
-    require(whole.skipped == by_lines.skipped, "the same lines skipped");
-}
-
 template <class T>
 bool same(const Growing<T>& a, const Growing<T>& b) {
     return a.size() == b.size() && (a.size() == 0 || !std::memcmp(a.data(), b.data(), a.size() * sizeof(T)));
+}
+
+template <class Parser>
+void same_lines(const Parser& a, const Parser& b) {
+    require(a.problem == b.problem, "the same message");
+    require(a.lines == b.lines && a.n_skipped == b.n_skipped, "the same lines");
+    require(a.n() == b.n(), "the same number of rows");
+    for (size_t i = 0; i < a.n(); ++i)
+        require(a.row_line(int64_t(i)) == b.row_line(int64_t(i)), "rows on the same lines");
+    require(a.skipped == b.skipped, "the same lines skipped");
+    require(a.kind == b.kind && same(a.labels, b.labels) && same(a.label_text, b.label_text) &&
+                same(a.label_ends, b.label_ends),
+            "the same labels");
+}
+
+// The text as a whole, a line at a time, and cut in two; `same_rows` compares what was read.
+template <class Parser, class Same>
+void however_cut(Parser& whole, Parser& by_lines, Parser& in_two, const char* p, size_t n, Same&& same_rows) {
+    const bool sound = parse(whole, p, n);
+    require(sound == parse_pieces(by_lines, p, n, [](int64_t) { return true; }), "the same verdict by lines");
+    const int64_t cut = whole.lines ? int64_t(n * 7 % size_t(whole.lines)) : 0;
+    require(sound == parse_pieces(in_two, p, n, [cut](int64_t line) { return line == cut; }), "the same verdict in two");
+    require(sound || !whole.options.skip_bad, "bad lines are skipped");
+    require(sound == whole.problem.empty(), "a message just for bad lines");
+    same_lines(whole, by_lines);
+    same_lines(whole, in_two);
+    if (!sound) return;
+    same_rows(whole, by_lines);
+    same_rows(whole, in_two);
 }
 
 // Options for a text: its own, so that it can be replayed, and any, so that a text is tried with one set only.
@@ -73,28 +99,110 @@ unsigned choice(const char* p, size_t n) {
 
 void libsvm(const char* p, size_t n) {
     const unsigned options = choice(p, n);
-    LibsvmFormat format;
-    format.zero_based = options & 1;
-    format.skip_bad = options & 2;
-    format.optional_labels = options & 4;
-    format.features = options & 8 ? 1000 : -1;
-    const bool single = options & 8;
-    LibsvmRows whole(single, format), by_lines(single, format), both(single, format);
-    whole_and_by_lines(whole, by_lines, p, n, format.skip_bad);
+    const LibsvmFormat format{bool(options & 8), bool(options & 1), options & 8 ? 1000 : -1};
+    const LineOptions lines{bool(options & 4), LabelKind::unknown, bool(options & 2)};
+    LibsvmRows whole(format, lines), by_lines(format, lines), in_two(format, lines), both(format, lines);
+    however_cut(whole, by_lines, in_two, p, n, [](const LibsvmRows& a, const LibsvmRows& b) {
+        require(a.largest == b.largest, "the same width");
+        require(same(a.ends, b.ends) && same(a.qids, b.qids), "the same ends and qids");
+        require(same(a.narrow, b.narrow) && same(a.wide, b.wide), "the same indices");
+        require(same(a.singles, b.singles) && same(a.doubles, b.doubles), "the same values");
+    });
     if (!whole.problem.empty()) return;
-    require(whole.kind == by_lines.kind && whole.largest == by_lines.largest, "the same kind of labels and width");
-    require(same(whole.labels, by_lines.labels) && same(whole.label_text, by_lines.label_text) &&
-                same(whole.label_ends, by_lines.label_ends),
-            "the same labels");
-    require(same(whole.ends, by_lines.ends) && same(whole.qids, by_lines.qids), "the same ends and qids");
-    require(same(whole.narrow, by_lines.narrow) && same(whole.wide, by_lines.wide), "the same indices");
-    require(same(whole.singles, by_lines.singles) && same(whole.doubles, by_lines.doubles), "the same values");
-    const std::unique_ptr<uint32_t[]> codes(new uint32_t[whole.label_ends.size() * whole.label_width]);
-    whole.write_labels(codes.get());
+    const std::unique_ptr<uint32_t[]> codes(new uint32_t[whole.label_ends.size() * whole.label_width()]);
+    whole.write_labels(codes.get(), whole.label_width());
     both.append(whole);
     both.append(by_lines);
     require(both.n() == 2 * whole.n() && both.stored() == 2 * whole.stored(), "appended");
 }
+
+// Each name is found under its number, and has one value in a row, which is finite.
+void sound_rows(const NamedRows& rows) {
+    const size_t n = rows.pointers.size() - 1;
+    require(rows.pointers[0] == 0 && size_t(rows.pointers[n]) == rows.values.size() &&
+                rows.indices.size() == rows.values.size(),
+            "as many indices as values");
+    for (int64_t i = 0; i < rows.names.size(); ++i) {
+        const std::string_view name = rows.names.list[i];
+        require(rows.names.list.hashes[size_t(i)] == hash_bytes(name.data(), name.size(), 0), "the hash of a name");
+        require(rows.names.find(Vocabulary::key(name), name.data(), name.size()) == i, "a name under its number");
+    }
+    std::vector<size_t> row_of(size_t(rows.names.size()), n);
+    for (size_t i = 0; i < n; ++i)
+        for (int64_t k = rows.pointers[i]; k < rows.pointers[i + 1]; ++k) {
+            require(rows.indices[size_t(k)] >= 0 && rows.indices[size_t(k)] < rows.names.size(), "the number of a name");
+            require(std::exchange(row_of[size_t(rows.indices[size_t(k)])], i) != i, "a name once in a row");
+            require(std::isfinite(rows.values[size_t(k)]), "finite values");
+        }
+}
+
+void same_named_rows(const NamedRows& a, const NamedRows& b) {
+    require(same(a.pointers, b.pointers) && same(a.indices, b.indices) && same(a.values, b.values), "the same rows");
+    require(same(a.names.list.bytes, b.names.list.bytes) && same(a.names.list.ends, b.names.list.ends),
+            "the same names");
+}
+
+template <class Parser, class... Keys>
+void named_lines(const char* p, size_t n, const Keys&... keys) {
+    const unsigned choices = choice(p, n);
+    const LineOptions options{bool(choices & 1), LabelKind::unknown, bool(choices & 2)};
+    Parser whole(keys..., options), by_lines(keys..., options), in_two(keys..., options);
+    however_cut(whole, by_lines, in_two, p, n, [](const Parser& a, const Parser& b) {
+        require(same(a.weights, b.weights), "the same weights");
+        same_named_rows(a, b);
+    });
+    sound_rows(whole);
+    require(whole.pointers.size() == whole.n() + 1, "a row for each");
+    require(whole.weights.size() == 0 || whole.weights.size() == whole.n(), "a weight for each");
+    whole.clear();  // what is left in the tables must not matter
+    if (parse(whole, p, n)) same_named_rows(whole, by_lines);
+}
+
+void vw(const char* p, size_t n) { named_lines<VwRows>(p, n); }
+
+void jsonl(const char* p, size_t n) {
+    named_lines<JsonRows>(p, n, JsonKeys{"label", "weight", "features", {"id"}});
+}
+
+// Each line a text of its own.
+void words(const char* p, size_t n) {
+    const unsigned options = choice(p, n);
+    const Exact text(p, n);
+    WordRows rows("w=", 1 + int(options % 5), options & 8);
+    const char *from = text.bytes.get(), *const end = from + n;
+    size_t texts = 0;
+    for (; from < end; ++texts) {
+        const char* const stop = std::find(from, end, '\n');
+        rows.add_row({from, size_t(stop - from)});
+        from = stop < end ? stop + 1 : end;
+    }
+    require(rows.pointers.size() == texts + 1, "a row for each text");
+    sound_rows(rows);
+}
+
+// Three cells a line: a label, one to pass over, a weight or two columns.
+void cells(const char* p, size_t n) {
+    const unsigned options = choice(p, n);
+    const int32_t targets[] = {label_cell, ignored_cell, options & 1 ? weight_cell : int32_t(0), 1};
+    const NumberCells reader{targets, options & 2 ? 3 : 4, options & 4 ? ',' : '\t', options & 8 ? '"' : ','};
+    const Exact text(p, n);
+    const char *const begin = text.bytes.get(), *const end = begin + n;
+    const int64_t lines = std::count(begin, end, '\n') + (n && end[-1] != '\n');
+    for (const int64_t rows : {lines, lines / 2, lines + 1}) {
+        std::vector<double> out(size_t(2 * rows)), labels(size_t(rows), NAN), weights(size_t(rows), 0);
+        if (!reader.read(begin, end, rows, 2, out.data(), labels.data(), weights.data())) continue;
+        require(rows == lines, "all lines or none");
+        for (int64_t i = 0; i < rows; ++i)
+            require(std::isfinite(labels[size_t(i)]) && weights[size_t(i)] >= 0, "labels and weights that are numbers");
+    }
+}
+
+const std::string long_names = [] {
+    std::string line = "1 | ", number(400, '7');
+    for (int i = 0; i < 900; ++i) line += "feature_" + std::to_string(i * i) + ":" + std::to_string(i) + ".25 ";
+    return line + "\n-1 | a:" + number + " b:0." + number + " c:1e-" + number + "\n";
+}();
+const std::string nested = "{\"label\":1,\"a\":" + std::string(70, '[') + "1" + std::string(70, ']') + "}\n";
 
 // ---- The parsers: a new one is one line here. ----
 const std::vector<Target> targets = {
@@ -102,6 +210,17 @@ const std::vector<Target> targets = {
      {"+1 1:0.5 3:2 12:-1e-3\r\n# comment 1:1\n\n-1 qid:4 2:1 30:0.0312 # x\n  3\n2.5\t7:12345678.25 \n",
       "1 1:1 2:1 3:1 4:1 1234567:0.123456789012345678\n1 2147483647:2\n2 qid:5 3:1 2147483649:2.5\n",
       "spam 1:1 2:0.25\nham 3:-0.731854 5:.5 7:5. 9:+1\nna\xc3\xafve 1:nan\n1:1 2:2\nqid:3 1:1\n"}},
+    {"vw", vw,
+     {"1 | a b:2 cdefghijklmnop:3\n\n-1 0.5 'tag |ns:2 x:1 y z:0.25 :4 :5 |ns x:1 city:paris\n3 2 0 t|u\n", long_names,
+      "spam 1.0 zebra|MetricFeatures:3.28 height:1.5e-3 length:2.0 |Says black with white stripes\r\nham | q\r\n",
+      "-1 | 1:1 4:1 7:1 13:0.7210 31:0.0014 12345678:1 123456789:1e308 123456789:1e308\n1 | 1:1 1:2 4:0.5 7:-1 13\n"}},
+    {"jsonl", jsonl,
+     {"{\"label\": \"spam\", \"weight\": 2, \"features\": {\"age\": 3, \"job\": \"co\\u00f6k\\ud83d\\ude00\"}, \"z\": 1}\n",
+      "{\"label\": 1, \"age\": 3.5e-10, \"a\": {\"b\": [1, \"x\", true, {\"q\": null}], \"f\":false}}\r\n{\"label\":2}\n",
+      "{\"label\":1,\"id\":[{}],\"\\n\":\"\xc3\xa9\",\"a.b\":1e308,\"a\":{\"b\":1e308},\"x\":{\"\":{\"\":0}}}\n", nested}},
+    {"words", words, {"The quick brown_fox, the\tQUICK 123!\nna\xc3\xafve caf\xc3\xa9\n\n a a a b\n", long_names}},
+    {"cells", cells,
+     {"1,x,2,3\n-1.5, y ,0.25,1e5\r\n0,\"q\",7,8\n", "1\t\t2\n3\tab\t4.5\n", "1,a,1\n 2 ,b, 3 \n0.1234567890123456789,,1e-400\n"}},
 };
 
 }  // namespace novikoff::fuzz

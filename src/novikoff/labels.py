@@ -49,7 +49,7 @@ class Classes:
     def find(self, y: Labels) -> Ints:
         """The index of each label, −1 for those that are not among the classes."""
         if len(self.labels) == 2 and y.dtype.kind == "f":  # the common case, in a third of the time
-            second = y == self.labels[1]
+            second: npt.NDArray[np.bool_] = y == self.labels[1]
             if (second | (y == self.labels[0])).all():
                 return second.astype(np.int32)
         places = np.minimum(np.searchsorted(self._sorted, y), len(self._sorted) - 1)

@@ -16,7 +16,7 @@ from novikoff.parameters import PARAMETERS
 from novikoff.sources.block import Csr, Labels
 from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths, check_whole
 from novikoff.sources.features import NumberedFeatures
-from novikoff.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, text_labels
+from novikoff.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -137,7 +137,7 @@ def load(
     X.has_sorted_indices = True
     X.has_canonical_format = True
     assert labels is not None  # they are required
-    y = _whole(labels) if labels.ndim == 1 else text_labels(labels)
+    y = labels if rows.kind == "text" else _whole(labels)
     if query_id:
         return X, y, np.full(len(y), -1) if qid is None else qid
     return X, y
@@ -208,7 +208,7 @@ def _rows(
         indptr = np.concatenate([[0], np.cumsum(known)]).astype(indptr.dtype)[indptr]
         values, indices = values[known], indices[known]
     X = Csr(values, indices, indptr, (len(indptr) - 1, features.n_columns))
-    return X, text_labels(labels) if labels is not None and labels.ndim == 2 else labels, None
+    return X, labels, None
 
 
 def _check(

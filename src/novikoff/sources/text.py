@@ -10,9 +10,6 @@ from functools import partial
 from threading import Condition
 from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
 from novikoff.sources.block import Block, Floats, Labels, Matrix
@@ -268,8 +265,3 @@ def no_rows(name: str, skipped: Skipped) -> ValueError:
 
 def _where(parser: Parser, file: str, first_line: int, row: int) -> str:
     return f"{file}, line {first_line + parser.row_line(row)}"
-
-
-def text_labels(codes: npt.NDArray[np.uint32]) -> Labels:
-    """Rows of code points, as the native parsers give them, as an array of str."""
-    return codes.view(f"U{codes.shape[1]}").reshape(len(codes))

@@ -1,0 +1,76 @@
+// What all parsers of lines offer to Python.
+#pragma once
+
+#include <nanobind/stl/pair.h>
+
+#include "binding.h"
+#include "hand_over.h"
+#include "lines.h"
+
+inline constexpr const char* label_kinds[] = {"", "number", "text", "none"};
+
+inline LineOptions line_options(const std::string& label, const std::string& kind, bool skip_bad) {
+    if (label != "required" && label != "optional") throw std::invalid_argument("label is 'required' or 'optional'");
+    for (uint8_t k = 0; k < 4; ++k)
+        if (kind == label_kinds[k]) return {label == "optional", LabelKind(k), skip_bad};
+    throw std::invalid_argument("the kind of labels is '', 'number', 'text' or 'none'");
+}
+
+// The memory of a Growing as an array that has it for its own.
+struct HandOver {
+    template <class T>
+    nb::object operator()(Growing<T>& g) const {
+        return hand_over(g);
+    }
+};
+
+// The same as an array that leaves it where it is.
+struct Show {
+    nb::handle owner;
+    template <class T>
+    nb::object operator()(Growing<T>& g) const {
+        return alias(g, owner);
+    }
+};
+
+// Labels as an array of numbers or of str, which has as many characters for each as the longest needs; or None.
+template <class Give>
+nb::object label_array(Lines& rows, const Give& give) {
+    if (rows.kind == LabelKind::number) return give(rows.labels);
+    if (rows.kind != LabelKind::text) return nb::none();
+    const size_t n = rows.label_ends.size(), width = rows.label_width();
+    if (n > SIZE_MAX / 4 / width) throw std::bad_alloc();
+    uint32_t* const codes = static_cast<uint32_t*>(std::malloc(std::max(n * width, size_t(1)) * 4));
+    if (!codes) throw std::bad_alloc();
+    rows.write_labels(codes, width);
+    return array_of(codes, n * width).attr("view")("U" + std::to_string(width));
+}
+
+// `arrays(rows, give)` makes the tuple of arrays that the parser gives.
+template <class Parser, class Arrays>
+void bind_lines(nb::class_<Parser>& c, Arrays arrays) {
+    c.def(
+         "parse",
+         [](Parser& rows, const Vector<const uint8_t>& text) {
+             const char* const p = reinterpret_cast<const char*>(text.data());
+             const size_t n = text.shape(0);
+             nb::gil_scoped_release nogil;
+             return n == 0 || rows.parse(p, p + n);
+         },
+         nb::arg("text"), "Append the rows of whole lines. False leaves the reason in `problem`.")
+        .def("clear", &Parser::clear, "Forget everything but the memory it took.")
+        .def("row_line", &Parser::row_line, nb::arg("row"), "The line of a row, from 0; until `clear`.")
+        .def_prop_ro("n", &Parser::n)
+        .def_prop_ro("lines", [](const Parser& rows) { return rows.lines; }, "Lines read so far.")
+        .def_prop_ro("problem", [](const Parser& rows) { return rows.problem; },
+                     "What is wrong with the line after them.")
+        .def_prop_ro("kind", [](const Parser& rows) { return label_kinds[size_t(rows.kind)]; },
+                     "Of the labels: 'number', 'text', 'none', or '' as long as there is no row.")
+        .def_prop_ro("n_skipped", [](const Parser& rows) { return rows.n_skipped; }, "Bad lines passed over.")
+        .def_prop_ro("skipped", [](const Parser& rows) { return rows.skipped; },
+                     "The first few of them: line from 0, what is wrong.")
+        .def("view", [arrays](nb::pointer_and_handle<Parser> rows) { return arrays(*rows.p, Show{rows.h}); },
+             "The arrays, valid until the next `parse` or `clear`.")
+        .def("take", [arrays](Parser& rows) { return arrays(rows, HandOver()); },
+             "The arrays, handed over; of the rows only their lines are left.");
+}

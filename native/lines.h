@@ -1,0 +1,176 @@
+// What all parsers of lines share: labels, which line each row has, lines that were passed over, and how messages
+// show a piece of text.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "decimal.h"
+#include "growing.h"
+#include "utf8.h"
+
+namespace novikoff {
+
+// Bytes as a message shows them: at most 40, printable.
+inline std::string quoted(std::string_view text) {
+    static const char* const hex = "0123456789abcdef";
+    std::string s = "'";
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (i == 40) return s + "...'";
+        const unsigned char c = static_cast<unsigned char>(text[i]);
+        if (c >= 0x20 && c < 0x7F) s += char(c);
+        else s.append("\\x") += hex[c >> 4], s += hex[c & 15];
+    }
+    return s + "'";
+}
+
+// nan, inf and infinity, with or without a sign, in any case
+inline bool says_not_finite(std::string_view s) {
+    if (!s.empty() && (s[0] == '-' || s[0] == '+')) s.remove_prefix(1);
+    auto is = [&](std::string_view name) {
+        if (s.size() != name.size()) return false;
+        for (size_t i = 0; i < s.size(); ++i)
+            if ((s[i] | 32) != name[i]) return false;
+        return true;
+    };
+    return is("nan") || is("inf") || is("infinity");
+}
+
+// All of the text as a number.
+inline Decimal whole_decimal(std::string_view s, double& out) {
+    const char *p = s.data(), *const end = p + s.size();
+    const Decimal d = decimal(p, end, out);
+    return p == end ? d : Decimal::malformed;
+}
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// The beginning of the next line.
+inline const char* next_line(const char* p, const char* end) {
+    const void* const found = p < end ? std::memchr(p, '\n', size_t(end - p)) : nullptr;
+    return found ? static_cast<const char*>(found) + 1 : end;
+}
+
+// All labels of a file are numbers, or all are text, or (where that is allowed) there are none.
+enum class LabelKind : uint8_t { unknown, number, text, none };
+
+struct LineOptions {
+    bool optional_labels = false;
+    LabelKind kind = LabelKind::unknown;  // as the first row has it
+    bool skip_bad = false;                // pass over bad lines, and count them
+};
+
+class Lines {
+  public:
+    const LineOptions options;
+    LabelKind kind;
+    Growing<double> labels;       // when they are numbers
+    Growing<char> label_text;     // when they are text: one behind the other,
+    Growing<int64_t> label_ends;  // and where each ends
+    int64_t lines = 0;            // read so far
+    std::string problem;          // in the line after those, when not empty
+    int64_t n_skipped = 0;
+    std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, from 0, and what is wrong
+
+    explicit Lines(const LineOptions& o) : options(o), kind(o.kind) {}
+
+    // The line of a row, from zero.
+    int64_t row_line(int64_t row) const {
+        const Jump* const j = std::upper_bound(jumps.data(), jumps.data() + jumps.size(), row,
+                                               [](int64_t r, const Jump& jump) { return r < jump.row; });
+        return j == jumps.data() ? row : row + j[-1].offset;
+    }
+
+    // Characters of the longest label that is text, at least one.
+    size_t label_width() const {
+        size_t width = 1;
+        for (size_t i = 0; i < label_ends.size(); ++i)
+            width = std::max(width, size_t(utf8_length(label_begin(i), label_end(i))));
+        return width;
+    }
+    // Writes labels that are text as rows of `width` code points, filled up with zeros.
+    void write_labels(uint32_t* out, size_t width) const {
+        for (size_t i = 0; i < label_ends.size(); ++i, out += width)
+            std::fill(from_utf8(label_begin(i), label_end(i), out), out + width, 0);
+    }
+
+  protected:
+    void clear_labels() { labels.clear(), label_text.clear(), label_ends.clear(); }
+    void clear_lines() {
+        clear_labels();
+        kind = options.kind;
+        lines = n_skipped = 0;
+        problem.clear(), skipped.clear(), jumps.clear();
+    }
+    void append_lines(const Lines& other, int64_t rows, int64_t other_rows) {
+        if (kind == LabelKind::unknown) kind = other.kind;
+        if (other_rows && other.kind != kind) throw std::invalid_argument("rows differ in their kind of labels");
+        if (other_rows) jump(rows, lines - rows);
+        for (size_t i = 0; i < other.jumps.size(); ++i)
+            jump(rows + other.jumps[i].row, lines - rows + other.jumps[i].offset);
+        const int64_t text_before = int64_t(label_text.size());
+        labels.append(other.labels);
+        label_text.append(other.label_text);
+        for (size_t i = 0; i < other.label_ends.size(); ++i) label_ends.push(text_before + other.label_ends[i]);
+        lines += other.lines;
+    }
+
+    bool wrong(std::string message) {
+        problem = std::move(message);
+        return false;
+    }
+    // The line at hand is this row's.
+    void has_row(int64_t row) { jump(row, lines - row); }
+    void skip_line() {
+        constexpr int64_t messages_kept = 10;
+        if (n_skipped++ < messages_kept) skipped.emplace_back(lines, problem);
+        problem.clear();
+    }
+
+    bool is_kind(LabelKind k) {
+        if (kind == LabelKind::unknown) kind = k;
+        return kind == k;
+    }
+    bool other_kind(std::string_view found) {
+        const char* const expected = kind == LabelKind::number ? "a number as label"
+                                     : kind == LabelKind::text ? "text as label"
+                                                               : "no label";
+        return wrong(std::string("expected ") + expected + ", as in the rows before, found " + quoted(found));
+    }
+    bool number_label(double y, std::string_view found) {
+        if (!is_kind(LabelKind::number)) return other_kind(found);
+        labels.push(y);
+        return true;
+    }
+    bool text_label(std::string_view label) {
+        if (!is_kind(LabelKind::text)) return other_kind(label);
+        label_text.append(label.data(), label.size());
+        label_ends.push(int64_t(label_text.size()));
+        return true;
+    }
+    // Forgets the labels of all rows but the first n.
+    void keep_labels(size_t n) {
+        labels.shrink(std::min(labels.size(), n));
+        label_ends.shrink(std::min(label_ends.size(), n));
+        label_text.shrink(label_ends.size() ? size_t(label_ends[label_ends.size() - 1]) : 0);
+    }
+
+  private:
+    // From this row on, a row's line is its number plus the offset: lines without a row are rare.
+    struct Jump {
+        int64_t row, offset;
+    };
+    Growing<Jump> jumps;
+
+    void jump(int64_t row, int64_t offset) {
+        if (offset != (jumps.size() ? jumps[jumps.size() - 1].offset : 0)) jumps.push({row, offset});
+    }
+    const char* label_begin(size_t i) const { return label_text.data() + (i ? label_ends[i - 1] : 0); }
+    const char* label_end(size_t i) const { return label_text.data() + label_ends[i]; }
+};
+
+}  // namespace novikoff
