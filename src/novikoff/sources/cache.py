@@ -1,8 +1,10 @@
 """A compact binary copy of a source beside its file, so that later passes need not parse the text again.
 
-The copy holds the rows as blocks of arrays, values in the smallest type that keeps them exactly (none at all
-where they are all 1), and at its end a directory of the blocks with the names of the columns. It belongs to
-the bytes and the options it was made from: with others it is made anew.
+The copy holds the rows as blocks of arrays, and at its end a directory of the blocks with the names of the
+columns. Values are kept in a form that is smaller and gives them back exactly: not at all where all are 1, as
+whole numbers that stand for decimals (0.1234 is 1234 over 10^4, and that quotient, rounded once, is what the
+text was read as), as float32, or as they are. It belongs to the bytes and the options it was made from: with
+others it is made anew.
 """
 
 from __future__ import annotations
@@ -122,22 +124,22 @@ class CachedSource(Source):
 
 def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[str, Any]:
     """Append a block's arrays; returns its entry in the directory."""
-    X, arrays, ones = block.X, {}, 0
+    X, arrays, ones, decimals = block.X, {}, 0, -1
     if isinstance(X, Csr):
         if len(X.data) and (X.data == 1).all():
             ones = len(X.data)
         else:
-            arrays["data"] = _small(X.data)
+            arrays["data"], decimals = _small(X.data)
         arrays["indices"], arrays["indptr"] = X.indices, X.indptr
     else:
-        arrays["dense"] = _small(X)
+        arrays["dense"], decimals = _small(X)
     if block.labels is not None:
         found, places = np.unique(block.labels, return_inverse=True)
         numbers = [known.setdefault(label, len(known)) for label in found.tolist()]
         arrays["labels"] = np.array(numbers, dtype=np.int32)[places]
     if block.weights is not None:
         arrays["weights"] = block.weights
-    entry: dict[str, Any] = {"at": file.tell(), "ones": ones, "arrays": {}, "crc": 0}
+    entry: dict[str, Any] = {"at": file.tell(), "ones": ones, "decimals": decimals, "arrays": {}, "crc": 0}
     for name, array in arrays.items():
         content = array.tobytes() + bytes(-array.nbytes % 8)  # keeps all aligned
         entry["arrays"][name] = [array.dtype.str, *array.shape]
@@ -148,16 +150,26 @@ def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[s
     return entry | {"sorted": X.is_sorted if isinstance(X, Csr) else True}
 
 
-def _small(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The values as float32 where none changes by it (for dense ones, as uint8)."""
-    if values.ndim == 2:
-        with np.errstate(invalid="ignore"):
-            small = values.astype(np.uint8)
-        if (small == values).all():
-            return small
-    with np.errstate(over="ignore"):
+def _small(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
+    """The values in a smaller form, and the decimals of which they are whole numbers, −1 when they are not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.ndim == 2:  # what the loops read in place comes first: there is much of it
+            for dtype in (np.uint8, np.float32):
+                small = values.astype(dtype)
+                if (small == values).all():
+                    return small, -1
+        for decimals in range(7):
+            power = 10.0**decimals
+            few = values[:64]  # which tell nearly always
+            if (np.rint(few * power) / power != few).any():
+                continue
+            whole = np.rint(values * power)
+            largest = np.abs(whole).max(initial=0)
+            if (whole / power == values).all() and largest < 2**31:
+                # a negative zero comes back as zero, which no weight can tell
+                return whole.astype(np.min_scalar_type(-int(largest) - 1)), decimals
         single = values.astype(np.float32)
-    return single if (single == values).all() else values
+    return (single if (single == values).all() else values), -1
 
 
 def _block(
@@ -169,6 +181,9 @@ def _block(
         count = int(np.prod(shape))
         found[key] = np.frombuffer(view, dtype, count, at).reshape(shape)
         at += -(-found[key].nbytes // 8) * 8
+    if entry["decimals"] >= 0:
+        key = "dense" if "dense" in found else "data"
+        found[key] = found[key] / 10.0 ** entry["decimals"]
     shape = entry["rows"], entry["columns"]
     X: Any = found.get("dense")
     if X is None:
