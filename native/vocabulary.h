@@ -119,7 +119,7 @@ class Vocabulary {
     int64_t add(size_t at, uint64_t key, const char* p, size_t n) {
         if (size() == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 - 1 names");
         if (n >= std::numeric_limits<uint32_t>::max()) throw std::length_error("a name of 2^32 - 1 bytes or more");
-        if (2 * (size_t(size()) + 1) > slots.size()) {
+        if (3 * (size_t(size()) + 1) > 2 * slots.size()) {
             enlarge();
             at = slot_of(key, p, n);
         }
