@@ -151,7 +151,7 @@ def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[s
 
 
 def _small(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
-    """The values in a smaller form, and the decimals of which they are whole numbers, −1 when they are not."""
+    """The values in a smaller form, and the decimals of which they are whole numbers, or −1."""
     with np.errstate(over="ignore", invalid="ignore"):
         if values.ndim == 2:  # what the loops read in place comes first: there is much of it
             for dtype in (np.uint8, np.float32):
