@@ -150,10 +150,11 @@ class ParsedInOrder(Generic[P]):
 
         running: deque[Future[tuple[P, Lines, bool] | None]] = deque()
         started = 0
-        with ThreadPoolExecutor(self._count, "novikoff-parse") as pool:
+        at_once = self._count + 1  # one of them is reading, or waiting for its turn to read
+        with ThreadPoolExecutor(at_once, "novikoff-parse") as pool:
             try:
                 while True:
-                    while len(running) <= self._count:
+                    while len(running) <= at_once:
                         running.append(pool.submit(work, started, parser()))
                         started += 1
                     done = running.popleft().result()
