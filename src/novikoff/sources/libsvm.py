@@ -84,7 +84,7 @@ def load(
         Longest line in bytes: a file with a longer one is taken for something else.
     max_expansion : default 1000
         How many times its size a compressed file may expand to; up to 64 MiB are never refused.
-    block_size : default 1 MiB
+    block_size : default 2 MiB
         Bytes read at once. Never changes a result.
 
     Returns

@@ -12,7 +12,7 @@ from novikoff.sources.bytestream import ByteStream
 from novikoff.sources.features import Features, NamedFeatures
 from novikoff.sources.text import TextSource
 
-BLOCK_SIZE = 1 << 21  # a larger block asks for the column of a name less often
+BLOCK_SIZE = 1 << 22  # a larger block asks for the column of a name less often
 
 NamedParser = _core.VwRows | _core.JsonRows
 

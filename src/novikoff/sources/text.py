@@ -17,7 +17,7 @@ from novikoff.sources.bytestream import ByteStream, Lines, check_whole
 from novikoff.sources.features import Features
 from novikoff.sources.source import Skipped, Source
 
-BLOCK_SIZE = 1 << 20  # text, rows and weights in use stay in the caches
+BLOCK_SIZE = 1 << 21  # enough that handing blocks over costs little
 
 
 class Parser(Protocol):
@@ -210,7 +210,7 @@ class TextSource(Source, Generic[P]):
     n_jobs : default -1
         Threads that parse, while whoever asked for a block works on it; −1 for all cores. Never changes a
         result.
-    block_size : default 1 MiB
+    block_size : default 2 MiB
         Bytes of text in a block. Never changes a result.
     """
 
