@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from novikoff.cli.app import app
+from novikoff.cli.app import make_app
 
+APP = make_app()
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("NOVIKOFF_DATA", ROOT.parent / "shared" / "data"))
 SLOW = {"covtype", "kdd99", "newsgroups"}
@@ -34,7 +35,7 @@ TABLE = re.findall(r"^\| ([^|]+) \| (`--[^|]+) \| ([\d.]+) % \((test|training)",
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    result = CliRunner().invoke(APP, [str(a) for a in arguments])
     assert result.exit_code == 0, result.output
     return result.stdout
 

@@ -16,9 +16,10 @@ def main() -> None:
         sys.exit("novikoff: error: the command line needs typer: pip install 'novikoff[files]'")
     except KeyboardInterrupt:
         sys.exit(130)
-    from novikoff.cli.app import app
+    from novikoff.cli.app import COMMANDS, make_app
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # R ≥ γ in a terminal that has only ASCII
-    app(prog_name="novikoff")
+    wanted = [name for name in COMMANDS if name in sys.argv[1:2]]
+    make_app(tuple(wanted) or COMMANDS)(prog_name="novikoff")

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 import novikoff
-from novikoff.cli import convert, evaluate, fit, inspect, predict, running, tune
+from novikoff.cli import running
 
-COMMANDS: list[Callable[..., None]] = [
-    fit.fit,
-    predict.predict,
-    evaluate.evaluate,
-    inspect.inspect,
-    convert.convert,
-    tune.tune,
-]  # in the order of the help; a new command is one line here
+COMMANDS = ("fit", "predict", "evaluate", "inspect", "convert", "tune")  # each in a module of its name
 
-app = typer.Typer(
-    name="novikoff",
-    help="Perceptrons that carry their proof: from a file to a model in one command.\n\n"
-    "'novikoff COMMAND --help' says more. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
+
+def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
+    """The command line with these commands. One alone is ready sooner: typer looks at every option."""
+    app = typer.Typer(
+        name="novikoff",
+        help="Perceptrons that carry their proof: from a file to a model in one command.\n\n"
+        "'novikoff COMMAND --help' says more. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    app.callback()(_main)
+    for name in names:
+        command: Callable[..., None] = getattr(import_module(f"novikoff.cli.{name}"), name)
+        app.command(name)(running.runnable(command))
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -36,7 +38,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
@@ -49,7 +50,3 @@ def _main(
     ] = False,
 ) -> None:
     running.show_traceback(traceback)
-
-
-for command in COMMANDS:
-    app.command(command.__name__)(running.runnable(command))
