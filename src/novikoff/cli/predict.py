@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -56,12 +54,13 @@ def predict(
     """
     from novikoff.cli.opening import source_for
     from novikoff.models.linear import load_model
+    from novikoff.outfile import written
 
     linear = load_model(model)
     source = source_for(linear, data, reading, labelled=False)
-    with _opened(output_file) as file:
+    with nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file:
         for lines in _predictions(linear, source, reading.n_jobs, scores=scores, as_json=json):
-            file.write(lines)
+            file.write(lines.encode())
     for line in output.skipped_lines(source.skipped):
         typer.echo(line, err=True)
 
@@ -94,29 +93,3 @@ def _json(label: Any, scores: list[float] | None, names: list[str]) -> str:
     if scores is not None:
         said["scores"] = dict(zip(names[1:] if len(scores) == 1 else names, scores, strict=True))
     return json.dumps(said, ensure_ascii=False)
-
-
-@contextmanager
-def _opened(path: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that takes its name when all is written."""
-    if path is None:
-        yield sys.stdout
-        return
-    target = Path(os.path.realpath(path))
-    if path.exists() and not target.is_file():  # a pipe, /dev/null
-        with path.open("w", encoding="utf-8") as file:
-            yield file
-        return
-    passing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with passing.open("x", encoding="utf-8") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        passing.replace(target)
-    except OSError as error:
-        if error.filename in (None, str(passing)):
-            raise OSError(error.errno, f"{error.strerror}; nothing was written", str(path)) from None
-        raise
-    finally:
-        passing.unlink(missing_ok=True)

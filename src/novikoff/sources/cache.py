@@ -9,10 +9,8 @@ others it is made anew.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import secrets
 import zlib
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -23,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.models import modelstate
+from novikoff.outfile import replacing
 from novikoff.sources.block import Block, Csr, Floats, Labels
 from novikoff.sources.source import Skipped, Source
 
@@ -94,31 +93,23 @@ class CachedSource(Source):
     # -- writing
     def _written(self, reuse: bool) -> Iterator[Block]:
         """The source's own blocks, each written on its way; the cache is there once all have passed."""
-        passing = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
         entries: list[dict[str, Any]] = []
         known: dict[Any, int] = {}  # labels, and the numbers that stand for them
-        try:
-            with passing.open("xb") as file:
-                file.write(MAGIC)
-                for block in self.source.blocks(reuse=reuse):
-                    entries.append(_write_block(file, block, known))
-                    yield block
-                self.skipped = self.source.skipped
-                said, arrays = modelstate.features_state(self.source.features)
-                directory = {
-                    "key": self._key,
-                    "features": said,
-                    "labels": list(known),
-                    "blocks": entries,
-                    "skipped": vars(self.skipped),
-                }
-                _write_directory(file, directory, arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            passing.replace(self.path)
-        finally:
-            with contextlib.suppress(OSError):
-                passing.unlink(missing_ok=True)
+        with replacing(self.path) as file:
+            file.write(MAGIC)
+            for block in self.source.blocks(reuse=reuse):
+                entries.append(_write_block(file, block, known))
+                yield block
+            self.skipped = self.source.skipped
+            said, arrays = modelstate.features_state(self.source.features)
+            directory = {
+                "key": self._key,
+                "features": said,
+                "labels": list(known),
+                "blocks": entries,
+                "skipped": vars(self.skipped),
+            }
+            _write_directory(file, directory, arrays)
         self._directory = json.loads(json.dumps(directory))
 
 

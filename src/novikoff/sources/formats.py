@@ -89,6 +89,12 @@ def open_source(
         shows.
         LIBSVM: `zero_based` (default False), whether features are counted from 0; `n_features`, columns there
         are, when not as many as the largest index asks for.
+        All others: `hash_bits`, 2**hash_bits columns instead of an exact vocabulary; `seed` of the hash.
+        JSON lines and tables: `label` and `weight`, the key or column of the labels and of the rows' weights;
+        `ignore`, keys or columns to leave out.
+        Tables: `text` and `categorical`, columns that are bags of words or categories; `ngrams`, words in a
+        row, at most 5; columns by name or by number from 1. CSV and TSV: `header`, `skip_lines`, `delimiter`,
+        `quote`, `newlines_in_values`.
 
     Returns
     -------
