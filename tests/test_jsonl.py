@@ -70,7 +70,10 @@ def objects(draw):
     )
     lines = []
     for _ in range(draw(st.integers(1, 5))):
-        features = draw(st.dictionaries(TEXT, VALUES, max_size=5))
+        names = TEXT.filter(
+            lambda name: name not in ("label", "weight", "features")
+        )  # those say other things
+        features = draw(st.dictionaries(names, VALUES, max_size=5))
         line = [("label", draw(labels))]
         if draw(st.booleans()):
             line.append(("weight", draw(st.sampled_from([0.0, 0.5, 2.0]))))
