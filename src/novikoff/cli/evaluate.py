@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novikoff.cli import output, progress
-from novikoff.cli.options import Output, Reading, option, pairs
+from novikoff.cli.options import ModelFile, Output, Reading, option, pairs
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)],
+    model: ModelFile,
     data: Annotated[
         list[str],
         typer.Argument(

@@ -17,6 +17,7 @@ from novikoff.cli.options import (
     Learning,
     Output,
     Reading,
+    SavedAs,
     class_weights,
     default,
     option,
@@ -92,14 +93,7 @@ def fit(
         list[str] | None,
         typer.Option(metavar="FILE", help="Files to evaluate the model on; can be given several times."),
     ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Where to save the model; a model that is there is replaced. Without it: the first file's "
-            "name with .novikoff, in the current folder.",
-        ),
-    ] = None,
+    model: SavedAs = None,
     learning: Learning,
     passes: Passes,
     labelling: Labelling,

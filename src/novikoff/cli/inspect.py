@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from novikoff.cli import output
+from novikoff.cli.options import ModelFile
 
 if TYPE_CHECKING:
     from novikoff.models.linear import LinearModel
@@ -16,7 +17,7 @@ MANY = 20  # classes, up to which each is shown with its features
 
 
 def inspect(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)],
+    model: ModelFile,
     top: Annotated[
         int, typer.Option(min=0, help="Features to show for each class, the heaviest first.")
     ] = 10,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -116,6 +117,18 @@ def class_weights(text: str | None) -> dict[str, float] | str | None:
     if not all(label for label, _, _ in parts):
         raise ValueError(text)
     return {label: float(weight) for label, _, weight in parts}
+
+
+# ---- what several commands have ----------------------------------------------------------------------
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+SavedAs = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Where to save the model; a model that is there is replaced. Without it: the first file's "
+        "name with .novikoff, in the current folder.",
+    ),
+]
 
 
 @dataclass

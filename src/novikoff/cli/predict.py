@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from novikoff.cli import output
-from novikoff.cli.options import Reading
+from novikoff.cli.options import ModelFile, Reading
 
 if TYPE_CHECKING:
     from novikoff.models.linear import LinearModel
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)],
+    model: ModelFile,
     data: Annotated[
         list[str],
         typer.Argument(

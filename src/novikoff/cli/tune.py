@@ -18,6 +18,7 @@ from novikoff.cli.options import (
     Learning,
     Output,
     Reading,
+    SavedAs,
     class_weights,
     default,
     option,
@@ -95,14 +96,7 @@ def tune(
             "times.",
         ),
     ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Where to save the model; a model that is there is replaced. Without it: the first file's "
-            "name with .novikoff, in the current folder.",
-        ),
-    ] = None,
+    model: SavedAs = None,
     trying: Trying,
     same: Same,
     labelling: Labelling,
