@@ -106,6 +106,9 @@ def test_help_loads_nothing_heavy(arguments):
         ("evaluate", "train.novikoff", "test.svm"),
         ("predict", "train.novikoff", "test.svm", "--scores"),
         ("inspect", "train.novikoff"),
+        ("convert", "train.svm", "train.vw"),
+        ("convert", "train.novikoff", "train.txt"),
+        ("tune", "train.svm", "--folds", "2", "--epochs", "1", "--model", "tuned.novikoff"),
     ],
 )
 def test_no_command_loads_scikit_learn(arguments, model):
