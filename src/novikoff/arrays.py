@@ -48,6 +48,32 @@ def with_one_index_width(X: Any) -> Any:
     return sp.csr_array((X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape)
 
 
+def read_matrix(X: Any) -> Any:
+    """`X` as `rows_of` takes it: itself where that can be, else one copy. Its values are not looked at.
+
+    For callers without scikit-learn, whose `check_array` the estimators use.
+    """
+    if is_readable(X):
+        return X
+    if hasattr(X, "indptr") or hasattr(X, "tocsr"):
+        import scipy.sparse as sp
+
+        whole = (X.data, X.indices, X.indptr) if not hasattr(X, "tocsr") else X
+        X = sp.csr_array(whole, shape=X.shape)
+        if X.dtype not in SPARSE_IN_PLACE:
+            X = X.astype(np.float64)
+        return with_one_index_width(X)
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have rows and columns, but its shape is {X.shape}.")
+    if X.dtype not in IN_PLACE:
+        try:
+            X = X.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"X holds {X.dtype} values where numbers are expected.") from None
+    return np.ascontiguousarray(X)
+
+
 def rows_of(X: Any) -> _core.Rows:
     """The native view of a matrix that `is_readable`, or of a `block.Csr`."""
     if is_sparse(X):

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from novikoff.arrays import is_readable, with_one_index_width
-from novikoff.labels import Classes, number
+from novikoff.labels import Classes, check_labels, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import check_parameters
 from novikoff.report import Report
@@ -348,15 +348,7 @@ def read_labels(y: Any) -> Any:
         y = np.asarray(y)
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
         y = np.asarray(column_or_1d(y, warn=True))
-    if y.dtype.kind == "f":
-        if np.isnan(y).any():
-            raise ValueError("Input y contains NaN: every row needs a label.")
-        if not np.isfinite(y).all() or (y != np.trunc(y)).any():
-            raise ValueError(
-                "Unknown label type: continuous. A classifier needs class labels, "
-                "but y holds fractions or infinity."
-            )
-    return y
+    return check_labels(y)
 
 
 def _check_rectangular(X: Sequence[Any]) -> None:

@@ -37,6 +37,19 @@ def number(y: Labels) -> tuple[Labels, Ints]:
     return classes, labels
 
 
+def check_labels(y: Labels) -> Labels:
+    """`y` itself, when all of it can be class labels."""
+    if y.dtype.kind == "f":
+        if np.isnan(y).any():
+            raise ValueError("Input y contains NaN: every row needs a label.")
+        if not np.isfinite(y).all() or (y != np.trunc(y)).any():
+            raise ValueError(
+                "Unknown label type: continuous. A classifier needs class labels, "
+                "but y holds fractions or infinity."
+            )
+    return y
+
+
 class Classes:
     """The classes of a model, in its own order, and the way from labels to their indices."""
 
