@@ -1,8 +1,8 @@
 """Labelled rows as one set of vectors z, which is all that the theory looks at.
 
 With two classes z_i = y_i·x̃_i, where x̃ = (x, c) has the bias coordinate c as one more, and y is ±1. With
-K ≥ 3 classes there is one z for every pair of a row i and a class c ≠ y_i (Kesler's construction): a matrix of
-K blocks with x̃_i in block y_i and −x̃_i in block c, so that u·z = (u_y − u_c)·x̃. Weights multiply z. A vector
+K ≥ 3 classes there is one z for every pair of a row i and a class c ≠ y_i (Kesler's construction): a matrix
+of K blocks with x̃_i in block y_i and −x̃_i in block c, so that u·z = (u_y − u_c)·x̃. Weights multiply z. A vector
 u separates the data when u·z > 0 for every z; γ_u is the smallest u·z/‖u‖.
 
 Arrays over the z have one entry a row (two classes), or a line a row and a column a class (more), in which
