@@ -2,8 +2,8 @@
 
 With two classes z_i = y_i·x̃_i, where x̃ = (x, c) has the bias coordinate c as one more, and y is ±1. With
 K ≥ 3 classes there is one z for every pair of a row i and a class c ≠ y_i (Kesler's construction): a matrix
-of K blocks with x̃_i in block y_i and −x̃_i in block c, so that u·z = (u_y − u_c)·x̃. Weights multiply z. A vector
-u separates the data when u·z > 0 for every z; γ_u is the smallest u·z/‖u‖.
+of K blocks with x̃_i in block y_i and −x̃_i in block c, so that u·z = (u_y − u_c)·x̃. Weights multiply z.
+A vector u separates the data when u·z > 0 for every z; γ_u is the smallest u·z/‖u‖.
 
 Arrays over the z have one entry a row (two classes), or a line a row and a column a class (more), in which
 the entry of the row's own class is meaningless: ∞ among scores, 0 among weights α. `pair` is an index into
