@@ -1,0 +1,81 @@
+// Binds panels of supports: kernel values, and scores to which they are added.
+#include "gram.h"
+
+#include "binding.h"
+
+namespace {
+
+void check(const Panel& panel, const Rows& rows, const std::optional<Order>& order, int64_t begin, int64_t end) {
+    const int64_t count = order ? int64_t(order->shape(0)) : rows.n();
+    if (rows.d() != panel.columns() || begin < 0 || begin > end || end > count)
+        throw std::invalid_argument("rows, supports and range do not fit");
+    if (order)
+        for (int64_t t = begin; t < end; ++t)
+            if (order->data()[t] < 0 || order->data()[t] >= rows.n()) throw std::invalid_argument("no such row");
+}
+
+}  // namespace
+
+void bind_gram(nb::module_& m) {
+    nb::class_<Panel>(m, "Panel", "Some rows, ready for kernel values with many others.")
+        .def(
+            "__init__",
+            [](Panel* self, const std::string& kernel, double gamma, double coef0, int degree, const Rows& rows,
+               const Order& which) {
+                const int64_t count = int64_t(which.shape(0));
+                for (int64_t c = 0; c < count; ++c)
+                    if (which.data()[c] < 0 || which.data()[c] >= rows.n()) throw std::invalid_argument("no such row");
+                const Kernel k = make_kernel(kernel, gamma, coef0, degree);
+                nb::gil_scoped_release nogil;
+                rows.visit([&](auto& r) { new (self) Panel(k, r, which.data(), count); });
+            },
+            nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"), nb::arg("rows"), nb::arg("which"))
+        .def_prop_ro("size", &Panel::size)
+        .def(
+            "values",
+            [](const Panel& panel, const Rows& rows, std::optional<Order> order, int64_t begin, int64_t end,
+               Array<double, nb::ndim<2>, nb::c_contig> out) {
+                check(panel, rows, order, begin, end);
+                const int64_t m = panel.size();
+                if (int64_t(out.shape(0)) != end - begin || int64_t(out.shape(1)) != m)
+                    throw std::invalid_argument("the output has another shape");
+                double* to = out.data();
+                nb::gil_scoped_release nogil;
+                rows.visit([&](auto& r) {
+                    panel.for_each_row(r, order ? order->data() : nullptr, begin, end, [&](int64_t t, int64_t, double* k) {
+                        std::memcpy(to + (t - begin) * m, k, size_t(m) * sizeof(double));
+                    });
+                });
+            },
+            nb::arg("rows"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
+            "Write the kernel values of a range of rows (lines) with the supports (columns) into `out`.")
+        .def(
+            "add_scores",
+            [](const Panel& panel, const Rows& rows, std::optional<Order> order, int64_t begin, int64_t end,
+               Array<const double, nb::ndim<2>, nb::c_contig> coef, Array<double, nb::ndim<2>, nb::c_contig> scores) {
+                check(panel, rows, order, begin, end);
+                const int64_t m = panel.size(), classes = int64_t(coef.shape(1));
+                const int64_t lines = order ? int64_t(order->shape(0)) : rows.n();
+                if (int64_t(coef.shape(0)) != m || int64_t(scores.shape(0)) != lines || int64_t(scores.shape(1)) != classes)
+                    throw std::invalid_argument("coefficients and scores have other shapes");
+                // a support moves few classes: only what is not zero is added
+                std::vector<int64_t> first{0}, column;
+                std::vector<double> factor;
+                for (int64_t c = 0; c < m; ++c) {
+                    for (int64_t k = 0; k < classes; ++k)
+                        if (double a = coef.data()[c * classes + k]; a != 0) column.push_back(k), factor.push_back(a);
+                    first.push_back(int64_t(column.size()));
+                }
+                double* to = scores.data();
+                nb::gil_scoped_release nogil;
+                rows.visit([&](auto& r) {
+                    panel.for_each_row(r, order ? order->data() : nullptr, begin, end, [&](int64_t t, int64_t, double* k) {
+                        double* s = to + t * classes;
+                        for (int64_t c = 0; c < m; ++c)
+                            for (int64_t e = first[c]; e < first[c + 1]; ++e) s[column[e]] += factor[e] * k[c];
+                    });
+                });
+            },
+            nb::arg("rows"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("coef"),
+            nb::arg("scores"), "scores[t, c] += sum over the supports of coef[support, c] K(row t, support).");
+}
