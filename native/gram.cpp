@@ -20,16 +20,17 @@ void bind_gram(nb::module_& m) {
     nb::class_<Panel>(m, "Panel", "Some rows, ready for kernel values with many others.")
         .def(
             "__init__",
-            [](Panel* self, const std::string& kernel, double gamma, double coef0, int degree, const Rows& rows,
-               const Order& which) {
+            [](Panel* self, const std::string& kernel, double gamma, double coef0, int degree, double offset,
+               const Rows& rows, const Order& which) {
                 const int64_t count = int64_t(which.shape(0));
                 for (int64_t c = 0; c < count; ++c)
                     if (which.data()[c] < 0 || which.data()[c] >= rows.n()) throw std::invalid_argument("no such row");
-                const Kernel k = make_kernel(kernel, gamma, coef0, degree);
+                const Kernel k = make_kernel(kernel, gamma, coef0, degree, offset);
                 nb::gil_scoped_release nogil;
                 rows.visit([&](auto& r) { new (self) Panel(k, r, which.data(), count); });
             },
-            nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"), nb::arg("rows"), nb::arg("which"))
+            nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"), nb::arg("offset"), nb::arg("rows"),
+            nb::arg("which"))
         .def_prop_ro("size", &Panel::size)
         .def(
             "values",
@@ -78,4 +79,18 @@ void bind_gram(nb::module_& m) {
             },
             nb::arg("rows"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("coef"),
             nb::arg("scores"), "scores[t, c] += sum over the supports of coef[support, c] K(row t, support).");
+    m.def(
+        "first_in_doubt",
+        [](Array<const double, nb::ndim<2>, nb::c_contig> scores, const Labels& labels, const Floats& size,
+           const Floats& slack, bool joint, bool tie_is_mistake, int64_t begin) {
+            const int64_t n = int64_t(scores.shape(0));
+            if (int64_t(labels.shape(0)) != n || int64_t(size.shape(0)) != n || slack.shape(0) != scores.shape(1))
+                throw std::invalid_argument("scores, labels and slack do not fit");
+            const Deciding how{int64_t(scores.shape(1)), joint, tie_is_mistake, slack.data(), size.data()};
+            nb::gil_scoped_release nogil;
+            return first_in_doubt(how, scores.data(), labels.data(), begin, n);
+        },
+        nb::arg("scores"), nb::arg("labels"), nb::arg("size"), nb::arg("slack"), nb::arg("joint"),
+        nb::arg("tie_is_mistake"), nb::arg("begin"),
+        "The first row from `begin` whose scores are a mistake or too close to tell; their number if none.");
 }

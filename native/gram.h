@@ -31,14 +31,15 @@ struct Kernel {
     KernelName name = KernelName::linear;
     double gamma = 1, coef0 = 0;
     int degree = 1;
+    double offset = 0;  // added to every value: the square of a bias coordinate
 
     bool by_product() const { return name != KernelName::laplacian && name != KernelName::chi2; }
 };
 
-inline Kernel make_kernel(const std::string& name, double gamma, double coef0, int degree) {
+inline Kernel make_kernel(const std::string& name, double gamma, double coef0, int degree, double offset) {
     const char* names[] = {"linear", "poly", "rbf", "cosine", "laplacian", "chi2"};
     for (int k = 0; k < 6; ++k)
-        if (name == names[k]) return {KernelName(k), gamma, coef0, degree};
+        if (name == names[k]) return {KernelName(k), gamma, coef0, degree, offset};
     throw std::invalid_argument("unknown kernel '" + name + "'");
 }
 
@@ -84,7 +85,7 @@ NOVIKOFF_INLINE double power(double base, int degree) {
 
 // The kernel's formula over a run of products (or distances) t with one row x, in place.
 // `norm2` has |z|^2 of each, `own` is |x|^2.
-inline void apply(const Kernel& k, double* t, const double* norm2, double own, int64_t n) {
+inline void apply_formula(const Kernel& k, double* t, const double* norm2, double own, int64_t n) {
     switch (k.name) {
         case KernelName::linear: return;
         case KernelName::poly:
@@ -115,6 +116,12 @@ inline void apply(const Kernel& k, double* t, const double* norm2, double own, i
             by_fours(t, n, [&](Vec v, int64_t) { return exp_negative(-k.gamma * v); });
             return;
     }
+}
+
+inline void apply(const Kernel& k, double* t, const double* norm2, double own, int64_t n) {
+    apply_formula(k, t, norm2, own, n);
+    if (k.offset != 0)
+        for (int64_t i = 0; i < n; ++i) t[i] += k.offset;
 }
 
 // ---- products ------------------------------------------------------------------------------------
@@ -350,5 +357,36 @@ class Panel {
         }
     }
 };
+
+// ---- deciding ------------------------------------------------------------------------------------
+// The first position of a block, from `begin`, whose scores are a mistake or too close to tell: `scores` has a
+// column a class (one for two classes), each off by at most size[t] * slack[c].
+struct Deciding {
+    int64_t classes;  // columns of scores
+    bool joint, tie_is_mistake;
+    const double* slack;
+    const double* size;
+};
+
+inline int64_t first_in_doubt(const Deciding& how, const double* scores, const int32_t* labels, int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+        const double* s = scores + t * how.classes;
+        if (how.joint) {
+            const int64_t y = labels[t];
+            for (int64_t c = 0; c < how.classes; ++c)
+                if (c != y && !(s[y] - s[c] > how.size[t] * (how.slack[c] + how.slack[y]) * 1.01)) return t;
+        } else {
+            for (int64_t c = 0; c < how.classes; ++c) {
+                const bool positive = how.classes == 1 ? labels[t] == 1 : labels[t] == c;
+                const double margin = positive ? s[c] : -s[c], slack = how.size[t] * how.slack[c];
+                if (!(margin > slack)) {
+                    if (margin == 0 && slack == 0 && positive && !how.tie_is_mistake) continue;  // exactly 0: no mistake
+                    return t;
+                }
+            }
+        }
+    }
+    return end;
+}
 
 }  // namespace novikoff
