@@ -93,4 +93,22 @@ void bind_gram(nb::module_& m) {
         nb::arg("scores"), nb::arg("labels"), nb::arg("size"), nb::arg("slack"), nb::arg("joint"),
         nb::arg("tie_is_mistake"), nb::arg("begin"),
         "The first row from `begin` whose scores are a mistake or too close to tell; their number if none.");
+    m.def(
+        "kernel_votes",
+        [](Array<const double, nb::ndim<2>, nb::c_contig> values, const Order& support, const Floats& step,
+           const Floats& survived, int64_t column, Array<double, nb::ndim<2>, nb::c_contig> out) {
+            const int64_t rows = int64_t(values.shape(0)), supports = int64_t(values.shape(1));
+            const int64_t updates = int64_t(support.shape(0)), columns = int64_t(out.shape(1));
+            if (int64_t(step.shape(0)) != updates || int64_t(survived.shape(0)) != updates + 1 ||
+                int64_t(out.shape(0)) != rows || column < 0 || column >= columns)
+                throw std::invalid_argument("the parts of the update sequence do not fit");
+            for (int64_t u = 0; u < updates; ++u)
+                if (support.data()[u] < 0 || support.data()[u] >= supports)
+                    throw std::invalid_argument("an update names no support");
+            const ClassRun q{updates, support.data(), step.data(), survived.data()};
+            nb::gil_scoped_release nogil;
+            vote(q, values.data(), rows, supports, out.data() + column, columns);
+        },
+        nb::arg("values"), nb::arg("support"), nb::arg("step"), nb::arg("survived"), nb::arg("column"), nb::arg("out"),
+        "Add the votes of one class's hypotheses, for (+) or against (-) it, to a column of `out`.");
 }

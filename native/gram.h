@@ -358,6 +358,32 @@ class Panel {
     }
 };
 
+// ---- voting --------------------------------------------------------------------------------------
+// Votes of the hypotheses of one class on rows of kernel values (Freund and Schapire 1999): after update k the
+// score is s_k = s_{k-1} + step_k K(x, z_k), and it votes survived[k] times for its sign, where sign(0) = +1.
+// Four rows go side by side. out[r * step] += sum_k survived[k] sign(s_k), with s_0 = 0 at first.
+struct ClassRun {
+    int64_t updates;
+    const int64_t* support;
+    const double* step;
+    const double* survived;  // updates + 1 counts, whole numbers
+};
+
+inline void vote(const ClassRun& q, const double* k, int64_t rows, int64_t supports, double* out, int64_t out_step) {
+    for (int64_t r = 0; r < rows; r += 4) {
+        const double* line[4];
+        for (int l = 0; l < 4; ++l) line[l] = k + std::min(r + l, rows - 1) * supports;
+        Vec score{}, votes = Vec{} + q.survived[0];
+        for (int64_t u = 0; u < q.updates; ++u) {
+            const int64_t z = q.support[u];
+            score += q.step[u] * Vec{line[0][z], line[1][z], line[2][z], line[3][z]};
+            const Vec count = Vec{} + q.survived[u + 1];
+            votes += score >= 0 ? count : -count;
+        }
+        for (int64_t l = 0; l < 4 && r + l < rows; ++l) out[(r + l) * out_step] += votes[l];
+    }
+}
+
 // ---- deciding ------------------------------------------------------------------------------------
 // The first position of a block, from `begin`, whose scores are a mistake or too close to tell: `scores` has a
 // column a class (one for two classes), each off by at most size[t] * slack[c].
