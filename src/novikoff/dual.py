@@ -13,32 +13,21 @@ summed by the long accumulator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from novikoff import _core
+from novikoff.kernels import Kernel, Panel, Rows
 from novikoff.model import Floats, Ints, threads
-
-Rows = npt.NDArray[np.int64]
 
 UNIT = 2.0**-53
 NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient
 BLOCK = (256, 8192)  # rows of a block, at least and at most
 PART = 2048  # rows that one thread adds scores to at a time
-
-
-class SupportPanel(Protocol):
-    """Some rows, ready for their kernel values with many others."""
-
-    def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats) -> None: ...
-    def add_scores(
-        self, rows: Any, order: Rows | None, begin: int, end: int, coef: Floats, scores: Floats
-    ) -> None: ...
 
 
 @dataclass
@@ -193,7 +182,3 @@ class DualLearner:
         else:
             with ThreadPoolExecutor(self.jobs) as pool:
                 list(pool.map(add, parts))
-
-
-def _unused() -> Iterator[None]:
-    yield None
