@@ -1,13 +1,13 @@
 """The perceptron in its dual form: nothing but kernel values, rows by number, and counts.
 
 A score is s = Σ_j α_j·K(x_j, x) over the rows that were mistaken, the supports. Rows are visited in blocks. The
-scores of *all* rows by the updates of the blocks before are kept (`scores`); inside a block an update adds its
-kernel values with the rest of the block, and when the block is done its new supports are added to all rows by one
-tiled product. So each kernel value is computed once for each update, by fast code, and an epoch costs what its
-updates cost.
+scores of *all* rows by the updates of the blocks before are kept; inside a block an update adds its kernel
+values with the rest of the block, and when the block is done its new supports are added to all rows by one
+tiled product. So a kernel value is computed once for an update, by fast code, and an epoch costs what its
+updates cost. The values of a support that comes a second time are kept, as far as the cache goes.
 
 Decisions are exact for the kernel values as computed: a float score is trusted where it lies outside its own
-rounding error, (k + 2)·2⁻⁵³·Σ|α_j|·|K(x_j, x)| with k updates; otherwise the values are computed again and
+rounding error, (k + 2)·2⁻⁵³·Σ|α_j|·|K(x_j, x)| after k updates; otherwise the values are computed again and
 summed by the long accumulator.
 """
 
@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.kernels import Kernel, Panel, Rows
@@ -30,155 +30,236 @@ BLOCK = (256, 8192)  # rows of a block, at least and at most
 PART = 2048  # rows that one thread adds scores to at a time
 
 
-@dataclass
 class Updates:
-    """The updates of a run, in order: which row, when, and how its class scores moved."""
+    """The updates of a run, in order: which row, when, and how each class's score moved."""
 
-    row: list[int] = field(default_factory=list)
-    visit: list[int] = field(default_factory=list)  # visits made before
-    coef: list[Floats] = field(default_factory=list)  # −1, 0 or +1 for each class (column)
+    def __init__(self) -> None:
+        self.row: list[int] = []
+        self.visit: list[int] = []  # visits made before it
+        self.move: list[Floats] = []  # −1, 0 or +1 for each column of scores
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+class Rounding:
+    """How far a float sum of kernel values may be from the exact one."""
+
+    def __init__(self, n_columns: int, diagonal: Floats | None, n_rows: int, *, exact: bool) -> None:
+        self.weight = np.zeros(n_columns)  # Σ|α|·size, which times a row's size is at least Σ|α·K|
+        self.terms = 0
+        self.exact = exact  # the values are integers: nothing is rounded below 2⁵³
+        self.sizes: Floats = np.ones(n_rows) if diagonal is None else np.sqrt(diagonal) * (1 + 1e-12)
+        self.largest = float(self.sizes.max(initial=0.0))
+        self.by_panel = diagonal is None  # Cauchy and Schwarz cannot be relied on: sizes are seen, not known
+
+    def add(self, move: Floats, size: float) -> None:
+        self.weight = self.weight + np.abs(move) * size
+        self.terms += 1
+
+    def slack(self) -> Floats:
+        """For a row of size 1."""
+        if self.exact and self.weight.max(initial=0.0) * self.largest < 2.0**52:
+            return np.zeros(len(self.weight))
+        return (self.terms + 4) * UNIT * 1.01 * self.weight
 
 
 class DualLearner:
-    """Learns from rows by their kernel values with the supports; see the module."""
+    """Learns from the rows of a matrix by their kernel values; see the module.
+
+    `start` has the scores of the rows by what was learned before, `earlier` gives exact ones.
+    """
 
     def __init__(
         self,
-        panel: Callable[[Rows], SupportPanel],
-        rows: Any,
+        kernel: Kernel,
+        X: Any,
         labels: Ints,
-        sizes: Floats,
         n_columns: int,
         *,
         joint: bool = False,
         tie_is_mistake: bool = False,
-        exact: bool = False,
+        cache_bytes: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        """`panel` makes a panel of rows given by number; `sizes` has √K(x, x), or what bounds |K| in its place.
-
-        `exact`: the values are integers, so that sums below 2⁵³ are not rounded at all.
-        """
-        self.panel, self.rows, self.labels, self.sizes = panel, rows, labels, sizes
-        self.joint, self.tie_is_mistake, self.exact = joint, tie_is_mistake, exact
+        self.panel, self.rows, self.labels = kernel.panels(X), kernel.rows(X), labels
+        self.joint, self.tie_is_mistake = joint, tie_is_mistake
         self.jobs = threads(n_jobs)
-        self.scores: Floats = np.zeros((len(labels), n_columns))
+        n = len(labels)
+        self.scores: Floats = np.zeros((n, n_columns))
+        self.rounding = Rounding(n_columns, kernel.diagonal(X), n, exact=kernel.is_exact(X))
         self.updates = Updates()
-        self.visits = self.mistakes = self.close = 0
-        self.weight = np.zeros(n_columns)  # Σ|α|·√K of each class: with a row's size it bounds Σ|α·K|
-        self.rate = 1.0  # mistakes a visit, in the last blocks
-        self.largest_size = float(sizes.max(initial=0.0))
+        self.visits = self.close = 0
+        self.rate = 1.0  # updates a visit, of late
+        self.cache = _Columns(cache_bytes // (8 * max(n, 1)), at_once=self.rounding.by_panel)
 
-    # -- one epoch
+    # -- learning
     def epoch(self, order: Rows) -> int:
         """Visit the rows in this order; the number of updates."""
-        before, done = len(self.updates.row), 0
+        before, done = len(self.updates), 0
         while done < len(order):
             size = int(np.clip(NEW_SUPPORTS / max(self.rate, 1e-9), *BLOCK))
             block = order[done : done + size]
             made = self._block(block)
             self.rate = 0.5 * self.rate + 0.5 * made / len(block)
             done += len(block)
-        return len(self.updates.row) - before
+        return len(self.updates) - before
 
     def _block(self, block: Rows) -> int:
         scores = np.ascontiguousarray(self.scores[block])
-        labels, sizes = self.labels[block], self.sizes[block]
-        first, at = len(self.updates.row), 0
-        column = np.empty((len(block), 1))
+        labels, sizes = self.labels[block], self.rounding.sizes[block]
+        first, at = len(self.updates), 0
         while True:
             at = _core.first_in_doubt(
-                scores, labels, sizes, self._slack(), self.joint, self.tie_is_mistake, at
+                scores, labels, sizes, self.rounding.slack(), self.joint, self.tie_is_mistake, at
             )
             if at == len(block):
                 break
-            move = self._decide(int(block[at]), scores[at])
+            row = int(block[at])
+            move = self._decide(row, scores[at])
             if move is not None:
-                self._record(int(block[at]), self.visits + at, move)
-                panel, rest = self.panel(block[at : at + 1]), len(block) - at - 1
-                if rest:
-                    panel.values(self.rows, block, at + 1, len(block), column[:rest])
-                    scores[at + 1 :] += column[:rest] * move
+                self.updates.row.append(row)
+                self.updates.visit.append(self.visits + at)
+                self.updates.move.append(move)
+                scores[at + 1 :] += self._column(row, move, block, at + 1) * move
             at += 1
         self.visits += len(block)
         self._push(first)
-        return len(self.updates.row) - first
+        return len(self.updates) - first
 
-    def _record(self, row: int, visit: int, move: Floats) -> None:
-        self.updates.row.append(row)
-        self.updates.visit.append(visit)
-        self.updates.coef.append(move)
-        self.weight += np.abs(move) * self.sizes[row]
-        self.mistakes += 1
+    def _column(self, row: int, move: Floats, block: Rows, begin: int) -> Floats:
+        """The kernel values of a row with those of the block from `begin`, as a column."""
+        kept = self.cache.get(row)
+        if kept is not None:
+            values: Floats = kept[block[begin:], None]
+            largest = float(np.abs(kept).max())
+        else:
+            values = np.empty((len(block) - begin, 1))
+            panel = self.panel(np.array([row], dtype=np.int64))
+            panel.values(self.rows, block, begin, len(block), values)
+            largest = float(np.abs(values).max(initial=0.0)) if self.rounding.by_panel else 0.0
+        self.rounding.add(move, largest if self.rounding.by_panel else float(self.rounding.sizes[row]))
+        return values
 
-    def _slack(self) -> Floats:
-        """How far a float score may be off, for a row of size 1."""
-        if self.exact and self.weight.max() * self.largest_size < 2.0**52:
-            return np.zeros(len(self.weight))
-        return (len(self.updates.row) + 4) * UNIT * 1.01 * self.weight
+    def _push(self, first: int) -> None:
+        """Add the updates from number `first` on to the scores of all rows."""
+        rows = np.array(self.updates.row[first:], dtype=np.int64)
+        if not len(rows):
+            return
+        moves = np.array(self.updates.move[first:])
+        kept = np.array([self.cache.get(int(row)) is not None for row in rows])
+        for row, move in zip(rows[kept].tolist(), moves[kept], strict=True):
+            column = self.cache.get(row)
+            assert column is not None
+            self.scores += column[:, None] * move
+        wanted = ~kept & np.array([self.cache.wants(int(row)) for row in rows])
+        for chosen, keep in ((~kept & ~wanted, False), (wanted, True)):
+            if chosen.any():
+                self._add(rows[chosen], moves[chosen], keep=keep)
 
+    def _add(self, rows: Rows, moves: Floats, *, keep: bool) -> None:
+        panel, n = self.panel(rows), len(self.labels)
+        columns = np.empty((n, len(rows))) if keep else None
+
+        def add(begin: int) -> None:
+            end = min(begin + PART, n)
+            if columns is None:
+                panel.add_scores(self.rows, None, begin, end, moves, self.scores)
+            else:
+                panel.values(self.rows, None, begin, end, columns[begin:end])
+                self.scores[begin:end] += columns[begin:end] @ moves
+
+        in_parallel(add, range(0, n, PART), self.jobs)
+        if columns is not None:
+            for k, row in enumerate(rows.tolist()):
+                self.cache.put(row, np.ascontiguousarray(columns[:, k]))
+        if self.rounding.by_panel:  # now that all values have been seen
+            self.rounding.weight = self.rounding.weight + np.abs(moves).sum(axis=0) * panel.largest
+
+    # -- deciding
     def _decide(self, row: int, scores: Floats) -> Floats | None:
         """How the classes' scores must move: None where the row is right."""
         label = int(self.labels[row])
-        slack = self._slack() * self.sizes[row]
+        slack = self.rounding.slack() * self.rounding.sizes[row]
         if self.joint:
             return self._decide_jointly(row, label, scores, slack)
-        y = np.full(len(scores), -1.0)
-        y[0 if len(scores) == 1 else label] = 1.0 if len(scores) > 1 or label == 1 else -1.0
+        y = signs_of(label, len(scores))
         signs = np.sign(scores)
-        for c in np.flatnonzero(np.abs(scores) <= slack):
-            signs[c] = self._exact_sign(row, lambda coef, c=c: coef[:, c]) if slack[c] else signs[c]
+        for c in np.flatnonzero((np.abs(scores) <= slack) & (slack > 0)).tolist():
+            signs[c] = self._exact_sign(row, lambda moves, c=c: moves[:, c])
         wrong = (y * signs < 0) | ((signs == 0) & ((y < 0) | self.tie_is_mistake))
         return np.where(wrong, y, 0.0) if wrong.any() else None
 
     def _decide_jointly(self, row: int, label: int, scores: Floats, slack: Floats) -> Floats | None:
-        def above(a: int, b: int) -> int:
+        def compare(a: int, b: int) -> int:
             """The sign of score a − score b."""
-            difference = scores[a] - scores[b]
+            difference = float(scores[a] - scores[b])
             if abs(difference) > 1.01 * (slack[a] + slack[b]) or not (slack[a] or slack[b]):
                 return int(np.sign(difference))
-            return self._exact_sign(row, lambda coef: coef[:, a] - coef[:, b])
+            return self._exact_sign(row, lambda moves: moves[:, a] - moves[:, b])
 
         best = -1
         for c in range(len(scores)):
-            if self.tie_is_mistake and c == label:
-                continue
-            if best < 0 or above(c, best) > 0:
+            if not (self.tie_is_mistake and c == label) and (best < 0 or compare(c, best) > 0):
                 best = c
-        if best == label or (self.tie_is_mistake and above(label, best) > 0):
+        if best == label or (self.tie_is_mistake and compare(label, best) > 0):
             return None
         move = np.zeros(len(scores))
         move[label], move[best] = 1.0, -1.0
         return move
 
-    def _exact_sign(self, row: int, combine: Callable[[Floats], Floats]) -> int:
+    def _exact_sign(self, row: int, of: Callable[[Floats], Floats]) -> int:
         """The sign of Σ α·K(support, row), of the values as computed, without rounding."""
         self.close += 1
-        if not self.updates.row:
+        if not len(self.updates):
             return 0
-        coef = combine(np.array(self.updates.coef))
-        used = np.flatnonzero(coef)
-        supports, places = np.unique(np.array(self.updates.row)[used], return_inverse=True)
-        alpha = np.bincount(places, weights=coef[used], minlength=len(supports))
+        moves = of(np.array(self.updates.move))
+        used = np.flatnonzero(moves)
+        supports, places = np.unique(np.array(self.updates.row, dtype=np.int64)[used], return_inverse=True)
+        alpha = np.bincount(places, weights=moves[used], minlength=len(supports))
         values = np.empty((1, len(supports)))
-        self.panel(supports).values(self.rows, np.array([row]), 0, 1, values)
+        self.panel(supports).values(self.rows, np.array([row], dtype=np.int64), 0, 1, values)
         return _core.exact_dot(alpha, values[0])[0]
 
-    def _push(self, first: int) -> None:
-        """Add the updates from number `first` on to the scores of all rows."""
-        if first == len(self.updates.row):
-            return
-        panel = self.panel(np.array(self.updates.row[first:], dtype=np.int64))
-        coef = np.array(self.updates.coef[first:])
 
-        def add(begin: int) -> None:
-            end = min(begin + PART, len(self.labels))
-            panel.add_scores(self.rows, None, begin, end, coef, self.scores)
+class _Columns:
+    """Kernel values of some rows with all rows, up to a number of them: those that came twice."""
 
-        parts = range(0, len(self.labels), PART)
-        if self.jobs == 1:
-            for begin in parts:
-                add(begin)
-        else:
-            with ThreadPoolExecutor(self.jobs) as pool:
-                list(pool.map(add, parts))
+    def __init__(self, capacity: int, *, at_once: bool) -> None:
+        self.capacity, self.at_once = capacity, at_once  # at once: values are expensive
+        self.kept: dict[int, Floats] = {}
+        self.seen: set[int] = set()
+
+    def get(self, row: int) -> Floats | None:
+        return self.kept.get(row)
+
+    def wants(self, row: int) -> bool:
+        """Whether a row that is not kept should be, now that it has come once more."""
+        again = self.at_once or row in self.seen
+        self.seen.add(row)
+        return again and len(self.kept) < self.capacity
+
+    def put(self, row: int, column: Floats) -> None:
+        if len(self.kept) < self.capacity:
+            self.kept[row] = column
+
+
+def signs_of(label: int, n_columns: int) -> Floats:
+    """y = ±1 for every column of scores: one column for two classes, else one a class."""
+    if n_columns == 1:
+        return np.array([1.0 if label == 1 else -1.0])
+    y = np.full(n_columns, -1.0)
+    y[label] = 1.0
+    return y
+
+
+def in_parallel(work: Callable[[int], None], parts: Any, jobs: int) -> None:
+    """Do the work for every part, by several threads."""
+    if jobs == 1 or len(parts) == 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(work, parts))
+
+
