@@ -28,7 +28,9 @@ BOUNDED = ("rbf", "laplacian", "chi2", "cosine")  # no value is above 1
 class Panel(Protocol):
     """Some rows, ready for their kernel values with many others."""
 
-    largest: float  # of the |values| seen so far; 0 where the kernel knows its sizes
+    @property
+    def size(self) -> int:
+        """How many supports it has."""
 
     def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, /) -> None:
         """Write the values of rows order[begin:end] (lines) with the supports (columns) into `out`."""
@@ -114,7 +116,7 @@ class _PythonPanel:
     """A panel whose values come from Python."""
 
     def __init__(self, values: Callable[[Any], Floats], n_supports: int) -> None:
-        self._values, self._n_supports = values, n_supports
+        self._values, self.size = values, n_supports
         self.largest = 0.0
 
     def _block(self, rows: Any, order: Rows | None, begin: int, end: int) -> Floats:

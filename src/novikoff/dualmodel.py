@@ -1,0 +1,167 @@
+"""A dual model as plain data: the supports, and the sequence of updates that made it.
+
+The last, the averaged and the voted predictions all come from the same sequence: update k added move_k (−1, 0 or
++1 a column) times K(x, z_k), at visit t_k of T. With α_j the sum of the moves of support j,
+
+    last       s(x) = Σ_j α_j·K(x, z_j)
+    averaged   the mean of s after each visit: an update counts for the T − t_k + 1 visits from its own on
+    voted      Σ_k c_k·sign(s_k(x)) for each column, c_k being the visits that its k-th hypothesis survived
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from novikoff import _core
+from novikoff.arrays import is_sparse
+from novikoff.dual import UNIT, in_parallel
+from novikoff.kernels import Kernel, Panel, Rows
+from novikoff.model import Floats, Ints, threads
+
+PANEL = 128  # supports a panel: enough for a tile, few enough for the cache
+VALUES = 1 << 21  # kernel values that a thread holds at a time
+
+
+@dataclass(frozen=True, eq=False)
+class DualModel:
+    """Supports, and updates in order; see the module."""
+
+    kernel: Kernel
+    n_classes: int
+    joint: bool
+    vectors: Any  # the supports' rows
+    support: Rows  # their numbers, counted over all rows ever given
+    used: Rows  # the support of each update
+    visit: Rows  # visits made before each update
+    moves: Floats  # (updates, columns)
+    n_visits: int
+    n_rows: int  # given so far
+
+    @classmethod
+    def empty(cls, kernel: Kernel, n_classes: int, *, joint: bool, like: Any) -> DualModel:
+        """Nothing learned yet, for rows stored as those of `like`."""
+        columns, none = 1 if n_classes == 2 else n_classes, np.zeros(0, dtype=np.int64)
+        return cls(kernel, n_classes, joint, like[:0], none, none, none, np.zeros((0, columns)), 0, 0)
+
+    def extended(self, X: Any, rows: Rows, visit: Rows, moves: Floats, n_visits: int) -> DualModel:
+        """With more updates, of rows of X; their visits are counted from the first row of X on."""
+        found, first, places = np.unique(rows, return_index=True, return_inverse=True)
+        rank = np.empty(len(found), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(found))
+        new = found[np.argsort(first)]
+        return replace(
+            self,
+            vectors=_below(self.vectors, X[new]),
+            support=np.concatenate([self.support, new + self.n_rows]),
+            used=np.concatenate([self.used, rank[places] + len(self.support)]),
+            visit=np.concatenate([self.visit, visit + self.n_visits]),
+            moves=np.concatenate([self.moves, moves]),
+            n_visits=self.n_visits + n_visits,
+            n_rows=self.n_rows + X.shape[0],
+        )
+
+    def until(self, n_visits: int) -> DualModel:
+        """The model as it was after so many visits."""
+        kept = int(np.searchsorted(self.visit, n_visits))
+        return replace(
+            self,
+            used=self.used[:kept],
+            visit=self.visit[:kept],
+            moves=self.moves[:kept],
+            n_visits=min(n_visits, self.n_visits),
+        )
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.moves.shape[1])
+
+    def coefficients(self, *, averaged: bool) -> Floats:
+        """α of each support and column."""
+        share = (self.n_visits - self.visit) / max(self.n_visits, 1) if averaged else np.ones(len(self.visit))
+        alpha = np.zeros((len(self.support), self.n_columns))
+        np.add.at(alpha, self.used, self.moves * share[:, None])
+        return alpha
+
+    # -- predicting
+    def _panels(self, X: Any) -> list[tuple[int, Panel]]:
+        """The supports in panels, each with the number of its first."""
+        same = is_sparse(X) == is_sparse(self.vectors) and X.dtype == self.vectors.dtype
+        vectors = self.vectors if same else self.vectors.astype(np.float64)
+        make = self.kernel.panels(vectors)
+        cuts = range(0, len(self.support), PANEL)
+        return [(a, make(np.arange(a, min(a + PANEL, len(self.support))))) for a in cuts]
+
+    def scores(self, X: Any, *, averaged: bool, n_jobs: int | None = None) -> Floats:
+        """(n, columns) scores by the last or the averaged coefficients; signs and winners are exact."""
+        alpha, n = self.coefficients(averaged=averaged), X.shape[0]
+        scores, sizes = np.zeros((n, self.n_columns)), np.zeros((n, self.n_columns))
+        rows, panels = self.kernel.rows(X), self._panels(X)
+        size = max(VALUES // PANEL, 1)
+
+        def add(begin: int) -> None:
+            end = min(begin + size, n)
+            for first, panel in panels:
+                values = np.empty((end - begin, min(PANEL, len(self.support) - first)))
+                panel.values(rows, None, begin, end, values)
+                part = alpha[first : first + PANEL]
+                scores[begin:end] += values @ part
+                sizes[begin:end] += np.abs(values) @ np.abs(part)
+
+        in_parallel(add, range(0, n, size), threads(n_jobs))
+        close = np.abs(scores) <= (len(self.support) + 4) * UNIT * 1.01 * sizes
+        for row in np.flatnonzero((close & (sizes > 0)).any(axis=1)).tolist():
+            values = np.concatenate([_values(panel, rows, row) for _, panel in panels])
+            for c in np.flatnonzero(close[row]).tolist():
+                scores[row, c] = _core.exact_dot(np.ascontiguousarray(alpha[:, c]), values)[1]
+        return scores
+
+    def votes(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """(n, columns): for each column, the votes of its hypotheses for it, less those against it."""
+        n, m = X.shape[0], len(self.support)
+        out = np.zeros((n, self.n_columns))
+        if self.joint:
+            raise NotImplementedError
+        runs = []
+        for c in range(self.n_columns):
+            own = np.flatnonzero(self.moves[:, c])
+            survived = np.diff(self.visit[own], prepend=0, append=self.n_visits).astype(np.float64)
+            runs.append((self.used[own], np.ascontiguousarray(self.moves[own, c]), survived, c))
+        rows, panels = self.kernel.rows(X), self._panels(X)
+        size = max(VALUES // max(m, 1), 4)
+
+        def add(begin: int) -> None:
+            end = min(begin + size, n)
+            values = np.empty((end - begin, m))
+            for first, panel in panels:
+                part = np.empty((end - begin, min(PANEL, m - first)))
+                panel.values(rows, None, begin, end, part)
+                values[:, first : first + PANEL] = part
+            for run in runs:
+                _core.kernel_votes(values, *run, out[begin:end])
+
+        in_parallel(add, range(0, n, size), threads(n_jobs))
+        return out
+
+    def winners(self, scores: Floats) -> Ints:
+        """The class of each row by its scores or votes."""
+        if self.n_columns == 1:
+            return (scores[:, 0] >= 0).astype(np.int32)
+        return scores.argmax(axis=1).astype(np.int32)
+
+
+def _values(panel: Panel, rows: Any, row: int) -> Floats:
+    values = np.empty((1, panel.size))
+    panel.values(rows, np.array([row], dtype=np.int64), 0, 1, values)
+    return values[0]
+
+
+def _below(first: Any, second: Any) -> Any:
+    """Rows below one another, stored as the second."""
+    if not first.shape[0]:
+        return second
+    return sp.vstack([first, second], format="csr") if is_sparse(second) else np.concatenate([first, second])
+
