@@ -14,17 +14,15 @@ summed by the long accumulator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.kernels import Kernel, Panel, Rows
+from novikoff.dualmodel import DualModel
+from novikoff.kernels import UNIT, Kernel, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
-UNIT = 2.0**-53
 NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient
 BLOCK = (256, 8192)  # rows of a block, at least and at most
 PART = 2048  # rows that one thread adds scores to at a time
@@ -53,6 +51,16 @@ class Rounding:
         self.largest = float(self.sizes.max(initial=0.0))
         self.by_panel = diagonal is None  # Cauchy and Schwarz cannot be relied on: sizes are seen, not known
 
+    def begin(self, earlier: DualModel, largest: float) -> None:
+        """Take over the updates that were made before."""
+        self.exact = self.exact and earlier.kernel.is_exact(earlier.vectors)
+        self.terms = len(earlier.used)
+        diagonal = earlier.kernel.diagonal(earlier.vectors)
+        if diagonal is None:
+            self.weight = np.abs(earlier.moves).sum(axis=0) * largest
+        else:
+            self.weight = np.abs(earlier.moves).T @ np.sqrt(diagonal)[earlier.used] * (1 + 1e-12)
+
     def add(self, move: Floats, size: float) -> None:
         self.weight = self.weight + np.abs(move) * size
         self.terms += 1
@@ -65,29 +73,30 @@ class Rounding:
 
 
 class DualLearner:
-    """Learns from the rows of a matrix by their kernel values; see the module.
-
-    `start` has the scores of the rows by what was learned before, `earlier` gives exact ones.
-    """
+    """Learns from the rows of a matrix by their kernel values, going on from `earlier`; see the module."""
 
     def __init__(
         self,
-        kernel: Kernel,
+        earlier: DualModel,
         X: Any,
         labels: Ints,
-        n_columns: int,
         *,
-        joint: bool = False,
         tie_is_mistake: bool = False,
         cache_bytes: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.panel, self.rows, self.labels = kernel.panels(X), kernel.rows(X), labels
-        self.joint, self.tie_is_mistake = joint, tie_is_mistake
+        kernel = earlier.kernel
+        self.earlier, self.X, self.labels = earlier, X, labels
+        self.panel, self.rows = kernel.panels(X), kernel.rows(X)
+        self.joint, self.tie_is_mistake = earlier.joint, tie_is_mistake
         self.jobs = threads(n_jobs)
         n = len(labels)
-        self.scores: Floats = np.zeros((n, n_columns))
-        self.rounding = Rounding(n_columns, kernel.diagonal(X), n, exact=kernel.is_exact(X))
+        self.rounding = Rounding(earlier.n_columns, kernel.diagonal(X), n, exact=kernel.is_exact(X))
+        if len(earlier.used):
+            self.scores = earlier.scores(X, averaged=False, n_jobs=n_jobs)
+            self.rounding.begin(earlier, float(np.abs(self.scores).max(initial=0.0)))
+        else:
+            self.scores = np.zeros((n, earlier.n_columns))
         self.updates = Updates()
         self.visits = self.close = 0
         self.rate = 1.0  # updates a visit, of late
@@ -211,15 +220,25 @@ class DualLearner:
     def _exact_sign(self, row: int, of: Callable[[Floats], Floats]) -> int:
         """The sign of Σ α·K(support, row), of the values as computed, without rounding."""
         self.close += 1
-        if not len(self.updates):
-            return 0
-        moves = of(np.array(self.updates.move))
-        used = np.flatnonzero(moves)
-        supports, places = np.unique(np.array(self.updates.row, dtype=np.int64)[used], return_inverse=True)
-        alpha = np.bincount(places, weights=moves[used], minlength=len(supports))
+        used, moves = np.zeros(0, dtype=np.int64), np.zeros(0)
+        if len(self.updates):
+            moves = of(np.array(self.updates.move))
+            used = np.array(self.updates.row, dtype=np.int64)
+        supports, places = np.unique(used, return_inverse=True)
+        alpha = np.bincount(places, weights=moves, minlength=len(supports))
         values = np.empty((1, len(supports)))
-        self.panel(supports).values(self.rows, np.array([row], dtype=np.int64), 0, 1, values)
-        return _core.exact_dot(alpha, values[0])[0]
+        if len(supports):
+            self.panel(supports).values(self.rows, np.array([row], dtype=np.int64), 0, 1, values)
+        before = self.earlier.values(self.X[row : row + 1])[0]
+        alpha_before = of(self.earlier.coefficients(averaged=False))
+        return _core.exact_dot(np.concatenate([alpha, alpha_before]), np.concatenate([values[0], before]))[0]
+
+    def model(self) -> DualModel:
+        """What has been learned, with what was before."""
+        made = self.updates
+        rows, visit = (np.array(a, dtype=np.int64) for a in (made.row, made.visit))
+        moves = np.array(made.move).reshape(len(made), self.earlier.n_columns)
+        return self.earlier.extended(self.X, rows, visit, moves, self.visits)
 
 
 class _Columns:
@@ -251,15 +270,3 @@ def signs_of(label: int, n_columns: int) -> Floats:
     y = np.full(n_columns, -1.0)
     y[label] = 1.0
     return y
-
-
-def in_parallel(work: Callable[[int], None], parts: Any, jobs: int) -> None:
-    """Do the work for every part, by several threads."""
-    if jobs == 1 or len(parts) == 1:
-        for part in parts:
-            work(part)
-        return
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(work, parts))
-
-

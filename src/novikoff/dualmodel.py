@@ -18,8 +18,7 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.arrays import is_sparse
-from novikoff.dual import UNIT, in_parallel
-from novikoff.kernels import Kernel, Panel, Rows
+from novikoff.kernels import UNIT, Kernel, Panel, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
 PANEL = 128  # supports a panel: enough for a tile, few enough for the cache
@@ -105,7 +104,7 @@ class DualModel:
         def add(begin: int) -> None:
             end = min(begin + size, n)
             for first, panel in panels:
-                values = np.empty((end - begin, min(PANEL, len(self.support) - first)))
+                values = np.empty((end - begin, panel.size))
                 panel.values(rows, None, begin, end, values)
                 part = alpha[first : first + PANEL]
                 scores[begin:end] += values @ part
@@ -114,10 +113,20 @@ class DualModel:
         in_parallel(add, range(0, n, size), threads(n_jobs))
         close = np.abs(scores) <= (len(self.support) + 4) * UNIT * 1.01 * sizes
         for row in np.flatnonzero((close & (sizes > 0)).any(axis=1)).tolist():
-            values = np.concatenate([_values(panel, rows, row) for _, panel in panels])
+            values = self.values(X[row : row + 1])[0]
             for c in np.flatnonzero(close[row]).tolist():
                 scores[row, c] = _core.exact_dot(np.ascontiguousarray(alpha[:, c]), values)[1]
         return scores
+
+    def values(self, X: Any) -> Floats:
+        """The kernel values of some rows with all supports."""
+        rows, n = self.kernel.rows(X), X.shape[0]
+        out = np.empty((n, len(self.support)))
+        for first, panel in self._panels(X):
+            part = np.empty((n, panel.size))
+            panel.values(rows, None, 0, n, part)
+            out[:, first : first + panel.size] = part
+        return out
 
     def votes(self, X: Any, n_jobs: int | None = None) -> Floats:
         """(n, columns): for each column, the votes of its hypotheses for it, less those against it."""
@@ -137,9 +146,9 @@ class DualModel:
             end = min(begin + size, n)
             values = np.empty((end - begin, m))
             for first, panel in panels:
-                part = np.empty((end - begin, min(PANEL, m - first)))
+                part = np.empty((end - begin, panel.size))
                 panel.values(rows, None, begin, end, part)
-                values[:, first : first + PANEL] = part
+                values[:, first : first + panel.size] = part
             for run in runs:
                 _core.kernel_votes(values, *run, out[begin:end])
 
@@ -153,15 +162,8 @@ class DualModel:
         return scores.argmax(axis=1).astype(np.int32)
 
 
-def _values(panel: Panel, rows: Any, row: int) -> Floats:
-    values = np.empty((1, panel.size))
-    panel.values(rows, np.array([row], dtype=np.int64), 0, 1, values)
-    return values[0]
-
-
 def _below(first: Any, second: Any) -> Any:
     """Rows below one another, stored as the second."""
     if not first.shape[0]:
         return second
     return sp.vstack([first, second], format="csr") if is_sparse(second) else np.concatenate([first, second])
-

@@ -8,7 +8,8 @@ alone, not on how the work is cut up.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from novikoff.model import Floats
 
 Rows = npt.NDArray[np.int64]
 
+UNIT = 2.0**-53
 BY_NAME = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")
 BOUNDED = ("rbf", "laplacian", "chi2", "cosine")  # no value is above 1
 
@@ -162,7 +164,9 @@ class FunctionKernel(Kernel):
             )
         if not np.isfinite(values).all():
             i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
-            raise ValueError(f"the kernel function returned {values[i, j]} for rows {i} and {j} of its blocks.")
+            raise ValueError(
+                f"the kernel function returned {values[i, j]} for rows {i} and {j} of its blocks."
+            )
         return values + self.offset
 
     def diagonal(self, X: Any) -> None:
@@ -183,3 +187,13 @@ class PrecomputedKernel(Kernel):
 
     def diagonal(self, X: Any) -> None:
         return None
+
+
+def in_parallel(work: Callable[[int], None], parts: Sequence[int], jobs: int) -> None:
+    """Do the work for every part, by several threads."""
+    if jobs == 1 or len(parts) == 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(work, parts))

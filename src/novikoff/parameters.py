@@ -236,6 +236,76 @@ PARAMETERS = _table(
     ),
 )
 
+# Kernel perceptrons: what only they know, and what starts otherwise there.
+KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine", "monotone_conjunction", "precomputed")
+KERNEL_PARAMETERS = PARAMETERS | _table(
+    Parameter(
+        "kernel",
+        "rbf",
+        "K(x, z). 'linear': x·z. 'poly': (γ·x·z + coef0)^degree. 'rbf': exp(−γ‖x − z‖²). 'laplacian': "
+        "exp(−γ‖x − z‖₁). 'chi2': exp(−γ Σ (x − z)²/(x + z)), for numbers ≥ 0. 'cosine': x·z/(‖x‖‖z‖). "
+        "'monotone_conjunction': 2^|x ∧ z|, for rows of 0 and 1. 'precomputed': X holds the values, a column a "
+        "training row. Or a function of two blocks of rows that returns the matrix of their values.",
+        "one of " + ", ".join(map(repr, KERNELS)) + ", or a function",
+        lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
+        KERNELS,
+    ),
+    Parameter(
+        "gamma",
+        "scale",
+        "γ of the kernels that have one: a number, 'scale' for 1/(n_features · variance of X), 'auto' for "
+        "1/n_features.",
+        "'scale', 'auto' or a number > 0",
+        lambda v: (isinstance(v, str) and v in ("scale", "auto")) or _real(0, strict=True)(v),
+    ),
+    Parameter("degree", 3, "The degree of 'poly'.", "a whole number ≥ 1", _whole(1)),
+    Parameter(
+        "coef0", 1.0, "The constant of 'poly': 0 leaves out the lower degrees.", "a number ≥ 0", _real(0)
+    ),
+    Parameter(
+        "kernel_params",
+        None,
+        "More arguments, by name, for a kernel that is a function.",
+        "None or a dict",
+        lambda v: v is None or isinstance(v, dict),
+    ),
+    replace(
+        PARAMETERS["fit_intercept"],
+        default=False,
+        help="Learn a bias: 1 is added to every kernel value.",
+    ),
+    replace(PARAMETERS["max_epochs"], default=10),
+    replace(
+        PARAMETERS["order"],
+        help="How an epoch visits the rows. 'shuffle': a new permutation each epoch. 'cyclic': as they lie. "
+        "'worst': each visit goes to the most violated row.",
+    ),
+    replace(PARAMETERS["multiclass"], default="ovr"),
+    Parameter(
+        "budget",
+        None,
+        "The most supports that are ever kept; None keeps all. With a budget every row is learned from by "
+        "itself, in constant time and memory.",
+        "None or a whole number ≥ 1",
+        lambda v: v is None or _whole(1)(v),
+    ),
+    Parameter(
+        "budget_policy",
+        "projectron",
+        "What happens to a mistake when the budget is full. 'projectron': it is projected onto the supports "
+        "there are. 'projectron++': so are rows that are right by too little. 'forgetron': all coefficients "
+        "shrink, and the oldest support goes. 'oldest', 'random': that support goes.",
+        *_one_of("projectron", "projectron++", "forgetron", "oldest", "random"),
+    ),
+    Parameter(
+        "cache_mb",
+        1024,
+        "Memory for kernel values that are needed again, in 2²⁰ bytes.",
+        "a number > 0",
+        _real(0, strict=True),
+    ),
+)
+
 # Files, streams and the command line: what only they know, and what starts otherwise there.
 FILE_PARAMETERS = PARAMETERS | _table(
     replace(
@@ -486,22 +556,22 @@ FILE_PARAMETERS = PARAMETERS | _table(
 )
 
 
-def default(name: str) -> Any:
+def default(name: str, table: dict[str, Parameter] = PARAMETERS) -> Any:
     """The default of the parameter called `name`."""
-    return PARAMETERS[name].default
+    return table[name].default
 
 
-def check_parameters(owner: object, names: Iterable[str]) -> None:
+def check_parameters(owner: object, names: Iterable[str], table: dict[str, Parameter] = PARAMETERS) -> None:
     """Check the attributes `names` of `owner`, and say what is wrong with the first that is."""
     for name in names:
-        PARAMETERS[name].check(getattr(owner, name))
+        table[name].check(getattr(owner, name))
 
 
-def parameter_help(names: Iterable[str]) -> str:
+def parameter_help(names: Iterable[str], table: dict[str, Parameter] = PARAMETERS) -> str:
     """The numpydoc `Parameters` entries for `names`.
 
     >>> print(parameter_help(["seed"]))
     seed : default 0
         Chooses the hash; not used without `hash_bits`.
     """
-    return "\n".join(f"{n} : default {PARAMETERS[n].default!r}\n    {PARAMETERS[n].help}" for n in names)
+    return "\n".join(f"{n} : default {table[n].default!r}\n    {table[n].help}" for n in names)
