@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from novikoff.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from novikoff.models.linear import LinearModel as LinearModel
     from novikoff.models.linear import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from novikoff.voted import VotedPerceptron as VotedPerceptron
 
 _HOMES = {
+    "KernelPerceptron": "novikoff.kernel_perceptron",
     "LinearModel": "novikoff.models.linear",
     "OnlinePerceptron": "novikoff.online",
     "Perceptron": "novikoff.perceptron",
@@ -30,6 +32,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "KernelPerceptron",
     "LinearModel",
     "OnlinePerceptron",
     "Perceptron",

@@ -186,6 +186,14 @@ class DualLearner:
             self.rounding.weight = self.rounding.weight + np.abs(moves).sum(axis=0) * panel.largest
 
     # -- deciding
+    def is_right(self, row: int, *, strictly: bool = False) -> bool:
+        """Whether the last weights get a row right; `strictly`: with no score at 0."""
+        rule, self.tie_is_mistake = self.tie_is_mistake, strictly or self.tie_is_mistake
+        try:
+            return self._decide(row, self.scores[row]) is None
+        finally:
+            self.tie_is_mistake = rule
+
     def _decide(self, row: int, scores: Floats) -> Floats | None:
         """How the classes' scores must move: None where the row is right."""
         label = int(self.labels[row])

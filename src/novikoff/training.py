@@ -277,7 +277,7 @@ class Fitting:
                     if score > best:
                         best, best_model = score, model.copy()
                 if plan.verbose:
-                    print(_line(record), file=sys.stderr)
+                    print(record_line(record), file=sys.stderr)
                 stop = plan.callback is not None and plan.callback(record) is True
                 stale = examples.held_out is not None and since_best >= plan.n_epochs_no_change
                 if run.converged or stop or stale:
@@ -423,7 +423,8 @@ class Fitting:
         return lifted
 
 
-def _line(record: Record) -> str:
+def record_line(record: Record) -> str:
+    """An epoch in one line."""
     text = (
         f"epoch {record['epoch']:4.0f}: {record['mistakes']:9,.0f} mistakes {record['updates']:9,.0f} updates"
         f"  norm {record['norm']:.6g}  {record['seconds']:.3f} s"
