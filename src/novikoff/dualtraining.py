@@ -62,8 +62,8 @@ def _worst_epoch(learner: DualLearner) -> bool:
     """Up to one update a row, each of the row that is most violated; whether none is any more."""
     for _ in range(len(learner.labels)):
         margins = worst(learner)
-        # at 0, rows for which a tie is a mistake come first
-        tied = (margins == 0) & (learner.labels != 0 if learner.joint else learner.labels == 0)
+        hurts = learner.labels != 0 if learner.joint else learner.labels == 0
+        tied = (margins == 0) & (hurts | learner.tie_is_mistake)  # these come before ties that are no mistake
         row = int(np.lexsort((~tied, margins))[0])
         if not learner.epoch(np.array([row], dtype=np.int64)):
             learner.visits -= 1  # nothing violated, so nothing was visited
