@@ -111,4 +111,23 @@ void bind_gram(nb::module_& m) {
         },
         nb::arg("values"), nb::arg("support"), nb::arg("step"), nb::arg("survived"), nb::arg("column"), nb::arg("out"),
         "Add the votes of one class's hypotheses, for (+) or against (-) it, to a column of `out`.");
+    m.def(
+        "joint_kernel_votes",
+        [](Array<const double, nb::ndim<2>, nb::c_contig> values, const Order& support, const Labels& label,
+           const Labels& rival, const Floats& survived, Array<double, nb::ndim<2>, nb::c_contig> out) {
+            const int64_t rows = int64_t(values.shape(0)), supports = int64_t(values.shape(1));
+            const int64_t updates = int64_t(support.shape(0)), classes = int64_t(out.shape(1));
+            if (int64_t(label.shape(0)) != updates || int64_t(rival.shape(0)) != updates ||
+                int64_t(survived.shape(0)) != updates + 1 || int64_t(out.shape(0)) != rows || classes < 1)
+                throw std::invalid_argument("the parts of the update sequence do not fit");
+            for (int64_t u = 0; u < updates; ++u)
+                if (support.data()[u] < 0 || support.data()[u] >= supports || label.data()[u] < 0 ||
+                    label.data()[u] >= classes || rival.data()[u] < 0 || rival.data()[u] >= classes)
+                    throw std::invalid_argument("an update names no support or no class");
+            const JointRun q{updates, classes, support.data(), label.data(), rival.data(), survived.data()};
+            nb::gil_scoped_release nogil;
+            vote_jointly(q, values.data(), rows, supports, out.data());
+        },
+        nb::arg("values"), nb::arg("support"), nb::arg("label"), nb::arg("rival"), nb::arg("survived"),
+        nb::arg("out"), "Add the votes of all hypotheses for each class to `out`.");
 }

@@ -384,6 +384,36 @@ inline void vote(const ClassRun& q, const double* k, int64_t rows, int64_t suppo
     }
 }
 
+// Joint classes: update u adds K to the label's score and takes it from the rival's, and each hypothesis votes for
+// its highest score, the first of those tied. out[r * classes + c] += the votes for c.
+struct JointRun {
+    int64_t updates, classes;
+    const int64_t* support;
+    const int32_t *label, *rival;
+    const double* survived;
+};
+
+inline void vote_jointly(const JointRun& q, const double* k, int64_t rows, int64_t supports, double* out) {
+    std::vector<double> score(size_t(q.classes));
+    for (int64_t r = 0; r < rows; ++r) {
+        const double* line = k + r * supports;
+        double* votes = out + r * q.classes;
+        std::fill(score.begin(), score.end(), 0.0);
+        votes[0] += q.survived[0];
+        int64_t best = 0;
+        for (int64_t u = 0; u < q.updates; ++u) {
+            const double value = line[q.support[u]];
+            const int32_t up = value >= 0 ? q.label[u] : q.rival[u];
+            score[size_t(q.label[u])] += value;
+            score[size_t(q.rival[u])] -= value;
+            const int64_t down = up == q.label[u] ? q.rival[u] : q.label[u];
+            if (down == best) best = std::max_element(score.begin(), score.end()) - score.begin();
+            else if (score[size_t(up)] > score[size_t(best)] || (score[size_t(up)] == score[size_t(best)] && up < best)) best = up;
+            votes[best] += q.survived[u + 1];
+        }
+    }
+}
+
 // ---- deciding ------------------------------------------------------------------------------------
 // The first position of a block, from `begin`, whose scores are a mistake or too close to tell: `scores` has a
 // column a class (one for two classes), each off by at most size[t] * slack[c].

@@ -272,3 +272,32 @@ def format_sparse(
     between: bytes,
     tail: bytes,
 ) -> bytes: ...
+
+class Panel:
+    """Some rows, ready for kernel values with many others."""
+
+    def __init__(
+        self, kernel: str, gamma: float, coef0: float, degree: int, offset: float, rows: Rows, which: Order
+    ) -> None: ...
+    @property
+    def size(self) -> int: ...
+    def values(self, rows: Rows, order: Order | None, begin: int, end: int, out: Floats) -> None: ...
+    def add_scores(
+        self, rows: Rows, order: Order | None, begin: int, end: int, coef: Floats, scores: Floats
+    ) -> None: ...
+
+def first_in_doubt(
+    scores: Floats,
+    labels: Labels,
+    size: Floats,
+    slack: Floats,
+    joint: bool,
+    tie_is_mistake: bool,
+    begin: int,
+) -> int: ...
+def kernel_votes(
+    values: Floats, support: Order, step: Floats, survived: Floats, column: int, out: Floats
+) -> None: ...
+def joint_kernel_votes(
+    values: Floats, support: Order, label: Labels, rival: Labels, survived: Floats, out: Floats
+) -> None: ...

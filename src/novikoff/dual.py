@@ -20,7 +20,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.dualmodel import DualModel
-from novikoff.kernels import UNIT, Kernel, Rows, in_parallel
+from novikoff.kernels import UNIT, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
 NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient

@@ -129,16 +129,11 @@ class DualModel:
         return out
 
     def votes(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """(n, columns): for each column, the votes of its hypotheses for it, less those against it."""
+        """(n, columns): the votes for each column, less those against it unless classes are joint."""
         n, m = X.shape[0], len(self.support)
         out = np.zeros((n, self.n_columns))
-        if self.joint:
-            raise NotImplementedError
-        runs = []
-        for c in range(self.n_columns):
-            own = np.flatnonzero(self.moves[:, c])
-            survived = np.diff(self.visit[own], prepend=0, append=self.n_visits).astype(np.float64)
-            runs.append((self.used[own], np.ascontiguousarray(self.moves[own, c]), survived, c))
+        runs = self._runs()
+        vote = _core.joint_kernel_votes if self.joint else _core.kernel_votes
         rows, panels = self.kernel.rows(X), self._panels(X)
         size = max(VALUES // max(m, 1), 4)
 
@@ -150,10 +145,27 @@ class DualModel:
                 panel.values(rows, None, begin, end, part)
                 values[:, first : first + panel.size] = part
             for run in runs:
-                _core.kernel_votes(values, *run, out[begin:end])
+                vote(values, *run, out[begin:end])
 
         in_parallel(add, range(0, n, size), threads(n_jobs))
         return out
+
+    def _runs(self) -> list[tuple[Any, ...]]:
+        """The updates as the native votes take them: of each column by itself, or of all of them together."""
+        if self.joint:
+            label, rival = (self.moves == s for s in (1.0, -1.0))
+            places = label.argmax(axis=1).astype(np.int32), rival.argmax(axis=1).astype(np.int32)
+            return [(self.used, *places, self._survived(self.visit))]
+        runs = []
+        for c in range(self.n_columns):
+            own = np.flatnonzero(self.moves[:, c])
+            moves = np.ascontiguousarray(self.moves[own, c])
+            runs.append((self.used[own], moves, self._survived(self.visit[own]), c))
+        return runs
+
+    def _survived(self, visit: Rows) -> Floats:
+        """The visits that each hypothesis survived, counting the one that created it."""
+        return np.diff(visit, prepend=0, append=self.n_visits).astype(np.float64)
 
     def winners(self, scores: Floats) -> Ints:
         """The class of each row by its scores or votes."""

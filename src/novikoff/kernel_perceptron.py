@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from novikoff import dualtraining
 from novikoff.classifier import PerceptronClassifier, generator
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel
 from novikoff.labels import Classes
-from novikoff.model import Floats, raise_problem
+from novikoff.model import Floats
 from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, parameter_help
-from novikoff.report import Report
-from novikoff.training import Plan, Run
+from novikoff.training import Plan
 
 
 def start(name: str) -> Any:
