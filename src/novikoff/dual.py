@@ -1,7 +1,7 @@
 """The perceptron in its dual form: nothing but kernel values, rows by number, and counts.
 
-A score is s = Σ_j α_j·K(x_j, x) over the rows that were mistaken, the supports. Rows are visited in blocks. The
-scores of *all* rows by the updates of the blocks before are kept; inside a block an update adds its kernel
+A score is s = Σ_j α_j·K(x_j, x) over the rows that were mistaken, the supports. Rows are visited in blocks.
+The scores of *all* rows by the updates of the blocks before are kept; inside a block an update adds its kernel
 values with the rest of the block, and when the block is done its new supports are added to all rows by one
 tiled product. So a kernel value is computed once for an update, by fast code, and an epoch costs what its
 updates cost. The values of a support that comes a second time are kept, as far as the cache goes.
@@ -14,6 +14,7 @@ summed by the long accumulator.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -203,7 +204,7 @@ class DualLearner:
         y = signs_of(label, len(scores))
         signs = np.sign(scores)
         for c in np.flatnonzero((np.abs(scores) <= slack) & (slack > 0)).tolist():
-            signs[c] = self._exact_sign(row, lambda moves, c=c: moves[:, c])
+            signs[c] = self._exact_sign(row, itemgetter((slice(None), c)))
         wrong = (y * signs < 0) | ((signs == 0) & ((y < 0) | self.tie_is_mistake))
         return np.where(wrong, y, 0.0) if wrong.any() else None
 

@@ -1,7 +1,7 @@
 """A dual model as plain data: the supports, and the sequence of updates that made it.
 
-The last, the averaged and the voted predictions all come from the same sequence: update k added move_k (−1, 0 or
-+1 a column) times K(x, z_k), at visit t_k of T. With α_j the sum of the moves of support j,
+The last, the averaged and the voted predictions all come from the same sequence: update k added move_k (−1, 0
+or +1 a column) times K(x, z_k), at visit t_k of T. With α_j the sum of the moves of support j,
 
     last       s(x) = Σ_j α_j·K(x, z_j)
     averaged   the mean of s after each visit: an update counts for the T − t_k + 1 visits from its own on
@@ -10,6 +10,7 @@ The last, the averaged and the voted predictions all come from the same sequence
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,10 +80,10 @@ class DualModel:
         return int(self.moves.shape[1])
 
     def coefficients(self, *, averaged: bool) -> Floats:
-        """α of each support and column."""
-        share = (self.n_visits - self.visit) / max(self.n_visits, 1) if averaged else np.ones(len(self.visit))
+        """α of each support and column, whole numbers; `averaged`: times the number of visits."""
+        counts = (self.n_visits - self.visit).astype(np.float64) if averaged else np.ones(len(self.visit))
         alpha = np.zeros((len(self.support), self.n_columns))
-        np.add.at(alpha, self.used, self.moves * share[:, None])
+        np.add.at(alpha, self.used, self.moves * counts[:, None])
         return alpha
 
     # -- predicting
@@ -116,7 +117,7 @@ class DualModel:
             values = self.values(X[row : row + 1])[0]
             for c in np.flatnonzero(close[row]).tolist():
                 scores[row, c] = _core.exact_dot(np.ascontiguousarray(alpha[:, c]), values)[1]
-        return scores
+        return scores / self.n_visits if averaged and self.n_visits else scores
 
     def values(self, X: Any) -> Floats:
         """The kernel values of some rows with all supports."""
@@ -133,7 +134,7 @@ class DualModel:
         n, m = X.shape[0], len(self.support)
         out = np.zeros((n, self.n_columns))
         runs = self._runs()
-        vote = _core.joint_kernel_votes if self.joint else _core.kernel_votes
+        vote: Callable[..., None] = _core.joint_kernel_votes if self.joint else _core.kernel_votes
         rows, panels = self.kernel.rows(X), self._panels(X)
         size = max(VALUES // max(m, 1), 4)
 
@@ -171,7 +172,7 @@ class DualModel:
         """The class of each row by its scores or votes."""
         if self.n_columns == 1:
             return (scores[:, 0] >= 0).astype(np.int32)
-        return scores.argmax(axis=1).astype(np.int32)
+        return np.asarray(scores.argmax(axis=1), dtype=np.int32)
 
 
 def _below(first: Any, second: Any) -> Any:

@@ -34,6 +34,7 @@ class Panel(Protocol):
     def size(self) -> int:
         """How many supports it has."""
 
+
     def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, /) -> None:
         """Write the values of rows order[begin:end] (lines) with the supports (columns) into `out`."""
 
