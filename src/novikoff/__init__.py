@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from novikoff.models.linear import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
+    from novikoff.pocket import Pocket as Pocket
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
     from novikoff.voted import VotedPerceptron as VotedPerceptron
+    from novikoff.winnow import Winnow as Winnow
 
 _HOMES = {
     "LinearModel": "novikoff.models.linear",
     "OnlinePerceptron": "novikoff.online",
     "Perceptron": "novikoff.perceptron",
+    "Pocket": "novikoff.pocket",
     "VotedPerceptron": "novikoff.voted",
+    "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
     "load_model": "novikoff.models.linear",
     "open_source": "novikoff.sources.formats",
@@ -33,7 +37,9 @@ __all__ = [
     "LinearModel",
     "OnlinePerceptron",
     "Perceptron",
+    "Pocket",
     "VotedPerceptron",
+    "Winnow",
     "__version__",
     "load",
     "load_model",
