@@ -30,7 +30,7 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Ints, Learner, Settings, raise_problem
-from novikoff.theory.geometry import by_row, direction, length
+from novikoff.theory.geometry import by_row, direction, length, stepped
 from novikoff.theory.problem import Problem, read_problem
 from novikoff.training import CALL_BYTES
 
@@ -123,9 +123,9 @@ class Trace:
         return "\n".join(lines)
 
 
-_DTYPES: dict[str, Any] = {name: np.int64 for name in ("example", "visit", "epoch", "order")}
-_DTYPES |= {n: np.float64 for n in ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin")}
-_DTYPES |= {"u": np.float64, "w": np.float64, "rival": np.int32, "classes": None}
+_FLOATS = ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin", "u", "w")
+_DTYPES: dict[str, Any] = dict.fromkeys(("example", "visit", "epoch", "order"), np.int64)
+_DTYPES |= dict.fromkeys(_FLOATS, np.float64) | {"rival": np.int32, "classes": None}
 
 
 def _plain(value: Any) -> Any:
@@ -212,8 +212,7 @@ def trace(
     beta = margin if rule == "margin" else 0.0
     run = _Run(problem, Settings(rule=rule, ties=ties, margin=beta, bias_square=problem.bias**2))
     run.go(order, random_state, max_epochs, max_updates)
-    scaled = _as_stepped(problem, rule)
-    return _Telling(scaled, run, beta).trace(u, margins)
+    return _Telling(stepped(problem, rule), run, beta).trace(u, margins)
 
 
 # ---- running -----------------------------------------------------------------------------------------
@@ -250,8 +249,8 @@ class _Run:
         if order == "cyclic":
             self.visited = None
         for epoch in range(max_epochs):
-            rows = rng.permutation(n) if order == "shuffle" else None
-            self.converged = self._epoch(rows, max_updates, first=epoch == 0)
+            shuffled = rng.permutation(n) if order == "shuffle" else None
+            self.converged = self._epoch(shuffled, max_updates, first=epoch == 0)
             if self.converged or self.native.updates >= max_updates:
                 break
 
@@ -298,18 +297,6 @@ class _Run:
 
 
 # ---- telling -----------------------------------------------------------------------------------------
-def _as_stepped(problem: Problem, rule: str) -> Problem:
-    """The problem whose z are what the rule adds to w."""
-    if rule != "normalized":
-        return problem
-    plain = Problem(problem.X, problem.labels, problem.classes, problem.bias, None)
-    norms = plain.lengths() / (math.sqrt(2) if problem.is_joint else 1.0)
-    weights = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1.0), 1.0)
-    if problem.weights is not None:
-        weights = weights * problem.weights
-    return Problem(problem.X, problem.labels, problem.classes, problem.bias, weights)
-
-
 class _Telling:
     """From the recorded updates to the figures; `problem` has the z that were added."""
 
