@@ -31,6 +31,9 @@ from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Ints, Learner, Settings, raise_problem
 from novikoff.theory.geometry import by_row, direction, length, stepped
+from novikoff.theory.hindsight import best_length
+from novikoff.theory.hindsight import solve as solve_hindsight
+from novikoff.theory.maxmargin import solve as solve_margin
 from novikoff.theory.problem import Problem, read_problem
 from novikoff.training import CALL_BYTES
 
@@ -39,6 +42,7 @@ Counts = npt.NDArray[np.int64]
 RULES = ("perceptron", "normalized", "margin")
 BUDGET = 1 << 28  # multiplications that margins may take where nobody says how many are wanted
 BLOCK_BYTES = 1 << 24  # of weight vectors that lie side by side when a run is replayed
+DIRECTION_SECONDS = 30.0  # for the default u
 WIDE = 4096  # coordinates from which sparse rows are replayed one by one
 
 
@@ -326,8 +330,6 @@ class _Telling:
             form, v_norm, slack = "novikoff", 1 / gamma, 0.0
             lower = k * gamma
         else:
-            from novikoff.theory.hindsight import best_length
-
             form = "freund-schapire"
             v_norm, slack = best_length(by_row(p, scores), step, max(int(epoch[-1]) if len(epoch) else 1, 1))
             lower = (k - np.sqrt(k * epoch) * slack) / v_norm if v_norm else k * gamma
@@ -385,14 +387,14 @@ class _Telling:
         return begun[self.visit]
 
     def _default(self) -> Floats:
-        """The last weights where they separate, else the best v in hindsight."""
-        from novikoff.theory.hindsight import solve
-
-        p, run = self.problem, self.run
-        w = run.problem.vector(run.learner.coef(), run.learner.intercept())
-        if w.any() and p.smallest(w).value > 0:
-            return w
-        return solve(p).v
+        """The direction of the largest margin where one separates the rows, else the best v in hindsight."""
+        p = self.problem
+        w = self.run.problem.vector(self.run.learner.coef(), self.run.learner.intercept())
+        found = solve_margin(p, gap=1e-4, time_limit=DIRECTION_SECONDS, start_u=w if w.any() else None)
+        if found.lower > 0:
+            return found.u
+        v = solve_hindsight(p).v
+        return v if v.any() else found.u
 
     # -- w after every update
     def _replay(self, margins: int | None) -> tuple[Floats, Floats]:
