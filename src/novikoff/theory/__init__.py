@@ -9,6 +9,30 @@ from importlib import import_module
 from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
+    "bounds": (
+        "Bound",
+        "Bounds",
+        "bounds",
+        "leave_one_out",
+        "majority_bound",
+        "minimax_risk",
+        "online_to_batch",
+    ),
+    "geometry": (
+        "Reduction",
+        "distance",
+        "empirical_risk",
+        "foot",
+        "margin",
+        "margins",
+        "project",
+        "radius",
+        "reduce_norm",
+        "reduce_threshold",
+    ),
+    "hindsight": ("Hindsight", "best_in_hindsight"),
+    "trace": ("Trace", "trace"),
+    "maxmargin": ("MaxMargin", "max_margin"),
 }
 _HOMES = {name: f"novikoff.theory.{module}" for module, names in _MODULES.items() for name in names}
 
