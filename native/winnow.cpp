@@ -5,7 +5,8 @@
 
 namespace {
 
-Winnow winnow(const Vector<int32_t>& exponents, const Floats& table, double theta, bool balanced, bool eliminates,
+template <class Exponents>
+Winnow winnow(const Exponents& exponents, const Floats& table, double theta, bool balanced, bool eliminates,
               const Rows& rows) {
     const int32_t reach = int32_t(table.shape(0)) / 2 - 1;
     if (reach < 1 || table.shape(0) % 2) throw std::invalid_argument("the table of weights has a wrong length");
@@ -14,7 +15,7 @@ Winnow winnow(const Vector<int32_t>& exponents, const Floats& table, double thet
     for (size_t j = 0; j < exponents.shape(0); ++j)
         if (exponents.data()[j] > reach || exponents.data()[j] < -reach - !balanced)
             throw std::invalid_argument("an exponent is out of range");
-    return {exponents.data(), table.data(), reach, theta, balanced, eliminates};
+    return {const_cast<int32_t*>(exponents.data()), table.data(), reach, theta, balanced, eliminates};
 }
 
 }  // namespace
@@ -42,8 +43,8 @@ void bind_winnow(nb::module_& m) {
 
     m.def(
         "winnow_scores",
-        [](Vector<int32_t> exponents, const Floats& table, double theta, bool balanced, const Rows& rows, int64_t begin,
-           int64_t end, Vector<double> out) {
+        [](const Labels& exponents, const Floats& table, double theta, bool balanced, const Rows& rows, int64_t begin,
+           int64_t end, Vector<double> out) {  // the exponents are only read
             Winnow w = winnow(exponents, table, theta, balanced, false, rows);
             if (begin < 0 || end > rows.n() || int64_t(out.shape(0)) != rows.n())
                 throw std::invalid_argument("rows and output do not fit");

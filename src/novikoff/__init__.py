@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from novikoff import datasets as datasets
+    from novikoff import theory as theory
     from novikoff.models.linear import LinearModel as LinearModel
     from novikoff.models.linear import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
@@ -32,6 +34,7 @@ _HOMES = {
     "load_model": "novikoff.models.linear",
     "open_source": "novikoff.sources.formats",
 }
+_MODULES = ("datasets", "theory")
 
 __all__ = [
     "LinearModel",
@@ -41,9 +44,11 @@ __all__ = [
     "VotedPerceptron",
     "Winnow",
     "__version__",
+    "datasets",
     "load",
     "load_model",
     "open_source",
+    "theory",
 ]
 
 
@@ -52,8 +57,12 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'novikoff' has no attribute {name!r}; it has {', '.join(sorted(_HOMES))}")
+    if name in _MODULES:
+        return import_module(f"novikoff.{name}")
+    raise AttributeError(
+        f"module 'novikoff' has no attribute {name!r}; it has {', '.join(sorted([*_HOMES, *_MODULES]))}"
+    )
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_MODULES])

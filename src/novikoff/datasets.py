@@ -88,7 +88,7 @@ def adversarial(n: int) -> Dataset:
     0.5
     """
     _need(n >= 1, f"n={n} is not possible: expected at least one coordinate.")
-    X = np.vstack([np.eye(n), -np.eye(n)[:1]])
+    X: Floats = np.vstack([np.eye(n), -np.eye(n)[:1]]).astype(np.float64)
     return Dataset(X, np.array([-1] * n + [1]), np.full(n, -1 / math.sqrt(n)), 1 / math.sqrt(n), 1.0)
 
 
@@ -247,6 +247,8 @@ class Gaussians(NamedTuple):
     coef: Floats  # predict + when coef·x + intercept ≥ 0
     intercept: float
     risk: float  # of that threshold: no other rule has less
+    means: Floats  # of − and of +, a row each
+    covariance: Floats  # of both
 
 
 def gaussians(
@@ -269,9 +271,10 @@ def gaussians(
     centre = rng.standard_normal(d)
     y = 2 * rng.integers(0, 2, n_rows) - 1
     X = centre + y[:, None] * apart / 2 + rng.standard_normal((n_rows, d)) @ root.T
-    coef = np.linalg.solve(covariance, apart)
+    coef: Floats = np.linalg.solve(covariance, apart).astype(np.float64)
     risk = 0.5 * math.erfc(distance / 2 / math.sqrt(2))
-    return Gaussians(X, y, coef, -float(coef @ centre), risk)
+    means = np.array([centre - apart / 2, centre + apart / 2])
+    return Gaussians(X, y, coef, -float(coef @ centre), risk, means, covariance)
 
 
 class Minimax(NamedTuple):

@@ -174,7 +174,9 @@ class Winnow(RowClassifier):
         if not begun:
             self._begin(raw, X, known)
         else:
-            self.history_, self.n_epochs_ = [], 0
+            self._start_history()
+            if not self.exponents_.flags.writeable:  # loaded from a read-only map
+                self.exponents_ = self.exponents_.copy()
         self._pass(ArrayExamples(X, labels, None, Plan(order="cyclic")).each())
         return self
 
@@ -210,14 +212,17 @@ class Winnow(RowClassifier):
         self.threshold_ = self._theta()
         self._fixed = (self.alpha, self.balanced, self.threshold_)
         self.reach_ = max(int(REACH / math.log2(self.alpha)), 1)
-        self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = self.n_epochs_ = 0
+        self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = 0
+        self._start_history()
+
+    def _start_history(self) -> None:
         self.history_: list[Record] = []
-        self.converged_ = False
+        self.n_epochs_, self.converged_ = 0, False
 
     def _powers(self) -> Floats:
         """What the core reads weights from: 0, α^−reach, …, α^reach."""
-        powers = np.float_power(float(self._fixed[0]), np.arange(-self.reach_, self.reach_ + 1))
-        return np.concatenate([[0.0], powers])
+        alpha = float(self._fixed[0])
+        return np.array([0.0, *(math.pow(alpha, e) for e in range(-self.reach_, self.reach_ + 1))])
 
     def _pass(self, visits: Any) -> Record:
         """One visit to every row; what it came to."""

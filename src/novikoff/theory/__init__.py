@@ -35,6 +35,7 @@ _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come
     "maxmargin": ("MaxMargin", "max_margin"),
 }
 _HOMES = {name: f"novikoff.theory.{module}" for module, names in _MODULES.items() for name in names}
+_HOMES |= {"Pocket": "novikoff.pocket", "Winnow": "novikoff.winnow"}  # classifiers that belong to it too
 
 __all__ = sorted(_HOMES)
 
