@@ -1,6 +1,7 @@
 """Pocket: against the plain twin, against brute force, and what the ratchet promises."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -59,12 +60,12 @@ def test_ratchet_never_lets_errors_grow(data, seed):
     X, y = data
     model = Pocket(max_epochs=30, random_state=seed).fit(X, y)
     errors = [np.count_nonzero(y == 0)] + [record["errors"] for record in model.history_]
-    assert all(a >= b for a, b in zip(errors, errors[1:], strict=False))
+    assert all(a >= b for a, b in pairwise(errors))
     assert model.n_errors_ == errors[-1] and model.n_replaced_ <= errors[0] - errors[-1]
 
 
 def fewest_errors(X, y):
-    """By brute force in the plane, with a bias: a best line can be moved to touch two points, on a side each."""
+    """By brute force in the plane, with a bias: some best line passes within a hair of two of the points."""
     best = min(np.count_nonzero(y == 0), np.count_nonzero(y == 1))
     for i in range(len(X)):
         for j in range(i):

@@ -88,7 +88,7 @@ def adversarial(n: int) -> Dataset:
     0.5
     """
     _need(n >= 1, f"n={n} is not possible: expected at least one coordinate.")
-    X: Floats = np.vstack([np.eye(n), -np.eye(n)[:1]]).astype(np.float64)
+    X: Floats = np.concatenate([np.eye(n, dtype=np.float64), -np.eye(1, n, dtype=np.float64)])
     return Dataset(X, np.array([-1] * n + [1]), np.full(n, -1 / math.sqrt(n)), 1 / math.sqrt(n), 1.0)
 
 
@@ -117,7 +117,7 @@ def majority(n_rows: int, n: int, r: int, random_state: Any = None) -> Dataset:
     (True, 3.0, 1.0)
     """
     _need(r % 2 == 1 and 1 <= r <= n, f"r={r} is not possible: expected an odd number from 1 to n={n}.")
-    X = 2.0 * _generator(random_state).integers(0, 2, (n_rows, n)) - 1
+    X: Floats = 2.0 * _generator(random_state).integers(0, 2, (n_rows, n)).astype(np.float64) - 1
     y = np.sign(X[:, :r].sum(axis=1)).astype(np.int64)
     u = np.where(np.arange(n) < r, 1 / math.sqrt(r), 0.0)
     return Dataset(X, y, u, 1 / math.sqrt(r), math.sqrt(n))

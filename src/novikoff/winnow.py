@@ -97,6 +97,9 @@ class Winnow(RowClassifier):
         "callback",
     )
     _table = WINNOW_PARAMETERS
+    exponents_: Ints
+    _fixed: tuple[float, bool, float]  # alpha, balanced and θ of the weights
+    _powers: Floats  # what the core reads weights from: 0, α^−reach, …, α^reach
 
     def __init__(
         self,
@@ -208,10 +211,12 @@ class Winnow(RowClassifier):
         self._set_features(raw, X)
         self._set_classes(classes)
         k = len(classes.labels)
-        self.exponents_: Ints = np.zeros((1 if k == 2 else k, X.shape[1]), dtype=np.int32)
+        self.exponents_ = np.zeros((1 if k == 2 else k, X.shape[1]), dtype=np.int32)
         self.threshold_ = self._theta()
         self._fixed = (self.alpha, self.balanced, self.threshold_)
         self.reach_ = max(int(REACH / math.log2(self.alpha)), 1)
+        alpha, reach = float(self.alpha), self.reach_
+        self._powers = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
         self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = 0
         self._start_history()
 
@@ -219,14 +224,9 @@ class Winnow(RowClassifier):
         self.history_: list[Record] = []
         self.n_epochs_, self.converged_ = 0, False
 
-    def _powers(self) -> Floats:
-        """What the core reads weights from: 0, α^−reach, …, α^reach."""
-        alpha = float(self._fixed[0])
-        return np.array([0.0, *(math.pow(alpha, e) for e in range(-self.reach_, self.reach_ + 1))])
-
     def _pass(self, visits: Any) -> Record:
         """One visit to every row; what it came to."""
-        began, table = time.perf_counter(), self._powers()
+        began, table = time.perf_counter(), self._powers
         total = np.zeros(2, dtype=np.int64)
         visit: Visit
         for visit in visits:
@@ -260,7 +260,7 @@ class Winnow(RowClassifier):
 
     @property
     def coef_(self) -> Floats:
-        exponents, table = self._fitted("coef_"), self._powers()
+        exponents, table = self._fitted("coef_"), self._powers
         weights: Floats = table[exponents + self.reach_ + 1]
         return weights - table[self.reach_ + 1 - exponents] if self._fixed[1] else weights
 
@@ -275,7 +275,7 @@ class Winnow(RowClassifier):
     def decision_function(self, X: Any) -> Any:
         """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
         X = self._finite(self._checked(X))
-        scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers()
+        scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers
         for exponents, out in zip(self.exponents_, scores, strict=True):
             _core.winnow_scores(
                 exponents, table, self.threshold_, bool(self._fixed[1]), rows, 0, X.shape[0], out
