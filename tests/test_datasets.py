@@ -23,14 +23,15 @@ seeds = st.integers(0, 10_000)
     seed=seeds,
 )
 def test_separable_attains_margin_and_radius(n, d, part, radius, seed):
-    """y·(u·x) ≥ γ with equality, ‖x‖ ≤ R with equality, and half the sum of two signed rows has norm γ."""
+    """y·(u·x) ≥ γ with equality, ‖x‖ ≤ R with equality, and half the sum of some two signed rows has norm γ."""
     margin = part * radius
     data = datasets.separable(n, d, margin, radius, seed)
     z = data.y[:, None] * data.X
     assert np.linalg.norm(data.u) == pytest.approx(1)
     assert np.min(z @ data.u) == pytest.approx(margin, rel=1e-9)
     assert np.linalg.norm(data.X, axis=1).max() == pytest.approx(radius, rel=1e-9)
-    shortest = np.linalg.norm((z[0] + z[1]) / 2) if d > 1 else np.abs(z).min()
+    middles = (z[:, None] + z[None]) / 2  # of all pairs of signed rows; a row with itself is the row
+    shortest = np.linalg.norm(middles, axis=2).min()
     assert shortest == pytest.approx(margin, rel=1e-6)
 
 

@@ -143,9 +143,9 @@ def disjunction(n_rows: int, n: int, r: int, random_state: Any = None, share: fl
 def separable(n_rows: int, d: int, margin: float, radius: float = 1.0, random_state: Any = None) -> Dataset:
     """Rows whose largest margin and R are the given numbers, up to rounding.
 
-    The first two signed rows are margin·u ± v with v ⊥ u and norm `radius`: half their sum is margin·u, so
-    that no vector has a larger margin than u. The others are drawn from the ball of that radius, outside the
-    strip |u·x| < margin. With d = 1 the two are margin·u and radius·u.
+    Two signed rows, somewhere among them, are margin·u ± v with v ⊥ u and norm `radius`: half their sum is
+    margin·u, so that no vector has a larger margin than u. The others are drawn from the ball of that radius,
+    outside the strip |u·x| < margin. With d = 1 the two are margin·u and radius·u.
 
     >>> X, y, u, margin, radius = separable(1000, 5, margin=0.1, random_state=0)
     >>> round(float(np.min(y * (X @ u))), 12), round(float(np.linalg.norm(X, axis=1).max()), 12)
@@ -156,20 +156,21 @@ def separable(n_rows: int, d: int, margin: float, radius: float = 1.0, random_st
     rng = _generator(random_state)
     u = _unit(rng, d)
     y = 2 * rng.integers(0, 2, n_rows) - 1
-    # Along u a share of what the ball leaves, across it a random direction and again a share.
-    along = margin + (radius - margin) * rng.random(n_rows) ** 2
+    # Along u about as far from the strip as rows of a ball in d dimensions lie, across it anywhere inside.
+    along = margin + (radius - margin) * np.minimum(np.abs(rng.standard_normal(n_rows)) / math.sqrt(d), 1.0)
     across = rng.standard_normal((n_rows, d))
     across -= (across @ u)[:, None] * u
     lengths = np.linalg.norm(across, axis=1)
     across /= np.where(lengths > 0, lengths, 1.0)[:, None]
     room = np.sqrt(np.maximum(radius**2 - along**2, 0.0)) * rng.random(n_rows) ** (1 / max(d - 1, 1))
+    two = rng.permutation(n_rows)[:2]
     if d > 1:
-        along[:2] = margin
-        across[1] = -across[0]
-        room[:2] = math.sqrt(max(radius**2 - margin**2, 0.0))
+        along[two] = margin
+        across[two[1]] = -across[two[0]]
+        room[two] = math.sqrt(max(radius**2 - margin**2, 0.0))
     else:
         across[:] = 0.0
-        along[:2] = margin, radius
+        along[two] = margin, radius
     X = y[:, None] * (along[:, None] * u + room[:, None] * across)
     return Dataset(X, y, u, float(margin), float(radius))
 
@@ -222,8 +223,10 @@ def norm_mixture(
 ) -> Dataset:
     """Rows of norm 1 and rows of norm `ratio`, half of each, where normalizing wins.
 
-    The directions are `separable` with the given margin. The large rows set R, the small ones γ: (R/γ)² is
-    up to ratio² times the bound 1/γₙ² of the normalized rule.
+    u has at least the given margin on every direction, and `margin` on the rows. Across u the signed large
+    rows lie on one side and the signed small ones on the other: one mistake on a large row takes many on
+    small ones to make good. The large rows set R, the small ones γ, so that (R/γ)² is up to ratio² times the
+    bound 1/γₙ² of the normalized rule.
 
     >>> X, y, u, margin, radius = norm_mixture(100, 4, random_state=0)
     >>> radius, bool(np.all(y * (X @ u) >= 0.0999999))
@@ -232,9 +235,14 @@ def norm_mixture(
     _need(ratio >= 1, f"ratio={ratio} is not possible: expected a number ≥ 1.")
     rng = _generator(random_state)
     X, y, u, _, _ = separable(n_rows, d, margin, 1.0, rng)
-    X /= np.linalg.norm(X, axis=1)[:, None]  # which makes no margin smaller
-    X[1::2] *= ratio
     assert u is not None
+    z = y[:, None] * X / np.linalg.norm(X, axis=1)[:, None]  # which makes no margin smaller
+    along, side = (z @ u)[:, None] * u, _unit(rng, d)
+    across = z - along
+    sign = np.where(across @ side >= 0, 1.0, -1.0)
+    sign[::2] *= -1
+    X = y[:, None] * (along + sign[:, None] * across)
+    X[1::2] *= ratio
     return Dataset(X, y, u, float(np.min(y * (X @ u))), float(ratio))
 
 

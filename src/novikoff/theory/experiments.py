@@ -184,7 +184,7 @@ def independent(n: int = 20, d: int = 50, n_labellings: int = 50, *, random_stat
 
 
 def normalizing_wins(
-    n_rows: int = 400, d: int = 10, margin: float = 0.1, ratio: float = 30.0, *, random_state: Any = 0
+    n_rows: int = 400, d: int = 10, margin: float = 0.1, ratio: float = 100.0, *, random_state: Any = 0
 ) -> Experiment:
     """Small and large rows mixed: the normalized rule's bound 1/γₙ² is far below (R/γ)², and so are mistakes.
 
