@@ -23,7 +23,7 @@ seeds = st.integers(0, 10_000)
     seed=seeds,
 )
 def test_separable_attains_margin_and_radius(n, d, part, radius, seed):
-    """y·(u·x) ≥ γ with equality, ‖x‖ ≤ R with equality, and half the sum of some two signed rows has norm γ."""
+    """y·(u·x) ≥ γ and ‖x‖ ≤ R, both attained; half the sum of some two signed rows has norm γ."""
     margin = part * radius
     data = datasets.separable(n, d, margin, radius, seed)
     z = data.y[:, None] * data.X
