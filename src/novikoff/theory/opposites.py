@@ -1,8 +1,8 @@
 """Two rows, or one, that prove inseparability by themselves: z = 0, or z + z' = 0.
 
-With a bias coordinate z + z' = 0 means that x = x' under different labels. Without one, x = −x' under the same
-label is the other case, and x = 0 a third. Rows are compared by a 64-bit hash of their values first; the ones
-that agree are then compared themselves.
+With a bias coordinate z + z' = 0 means that x = x' under different labels. Without one, x = −x' under the
+same label is the other case, and x = 0 a third. Rows are compared by a 64-bit hash of their values first; the
+ones that agree are then compared themselves.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _same(X: Any, i: int, j: int, opposite: bool) -> bool:
 
 
 def zero_row(problem: Problem) -> int | None:
-    """A row with x̃ = 0: one whose z is strict under the tie rule (class 0 with two classes), if there is one."""
+    """A row with x̃ = 0: if there is one, a row for which a tie is a mistake."""
     if problem.bias:
         return None
     rows = np.flatnonzero(signs_of(problem.X) == 0)

@@ -56,7 +56,8 @@ def to_integers(values: npt.NDArray[np.float64]) -> Integers:
     if bits.max(initial=0) <= 62:
         result: Integers = whole << shift
         return result
-    return whole.astype(object) << shift.astype(object)
+    long: Integers = whole.astype(object) << shift.astype(object)
+    return long
 
 
 def is_relation(rows: Integers, weights: list[int]) -> bool:
@@ -136,8 +137,7 @@ def _independent(A: npt.NDArray[np.float64], tick: Callable[[], None] | None) ->
         if not free.any():
             break
         factors = A[others, j] * pow(int(A[r, j]), -1, PRIME) % PRIME
-        A[np.ix_(others, range(j, A.shape[1]))] -= np.outer(factors, A[r, j:]) % PRIME
-        A[others, j:] %= PRIME
+        A[others, j:] = (A[others, j:] - np.outer(factors, A[r, j:])) % PRIME
     return picked, columns
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -166,6 +167,7 @@ class _Search:
 
     def run(self, start: Floats | None) -> Verdict:
         reason, interrupted = "the time given is over", False
+        found: Verdict | None
         try:
             if start is not None:
                 found = self.separated(
@@ -304,7 +306,7 @@ class _Search:
             self.say(f"perceptron, epoch {epoch}: {record['mistakes']:,.0f} mistakes", None)
             weights = model.learners[0].weights
             key = weights.tobytes() + model.learners[0].bias.tobytes() if weights.size < 5000 else b""
-            if key and seen.setdefault(key, epoch) != epoch:
+            if len(rows) and key and seen.setdefault(key, epoch) != epoch:
                 repeated.append(seen[key])
                 return True
             spent = time.monotonic() - began
@@ -335,7 +337,7 @@ class _Search:
         return MANY if self.problem.n_pairs * self.problem.dimension <= SMALL else 100_000
 
     def patience(self) -> float:
-        """Seconds that the perceptron may take: the more, the less there is to hope for from linear programs."""
+        """Seconds that the perceptron may take: all there are, where linear programs are too large."""
         return PATIENCE if self.problem.dimension <= WorkingSet.WIDEST else math.inf
 
     def fewer(self, pairs: Pairs, weights: list[int]) -> Inseparable | None:
@@ -470,10 +472,8 @@ class _Search:
             names = [c.item() for c in self.problem.classes]
             return replace(verdict, by_pair=dict.fromkeys(combinations(names, 2), "separable"))
         if self.by_pair is None:
-            try:
+            with suppress(KeyboardInterrupt):  # the verdict itself is known
                 self.two_classes()
-            except KeyboardInterrupt:
-                pass  # the verdict itself is known
         return replace(verdict, by_pair=self.by_pair)
 
 
@@ -488,7 +488,7 @@ def _opposite_pairs(problem: Problem, i: int, j: int) -> Pairs:
 
 
 def _as_floats(u: list[int], z: Floats) -> Floats:
-    """u of the integer columns of z, as floats for z: column j of `to_integers` is z's times a power of two."""
+    """u of the columns of `to_integers(z)`, which are those of z times powers of two, as floats for z."""
     whole = to_integers(z)
     scaled: list[tuple[int, int, int]] = []  # column, number and the power of two it is to be multiplied by
     for j, value in enumerate(u):
