@@ -19,10 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+Residues = npt.NDArray[np.float64]  # integers from 0 to PRIME − 1
 Integers = npt.NDArray[Any]  # int64, or objects that are Python's integers
 
 PRIME = 2_097_143  # the largest below 2²¹: a product of two, 2,000 times, is exact in float64
 LIMB = 20  # bits; a limb times a residue, 2,000 times, is exact in float64
+PANEL = 32  # columns eliminated at a time
 
 
 class Relation(NamedTuple):
@@ -88,7 +90,7 @@ def relation(rows: Integers, tick: Callable[[], None] | None = None) -> list[int
     if m == 0 or m > 2000:
         return None
     residues = (rows % PRIME).astype(np.float64)
-    picked, columns = _independent(residues, tick)
+    picked, columns = _eliminate(residues, residues.shape[1], tick)
     if len(picked) != m - 1:
         return None
     (left,) = set(range(m)) - set(picked)
@@ -117,47 +119,77 @@ def relation(rows: Integers, tick: Callable[[], None] | None = None) -> list[int
         target = target * 3 // 2
 
 
-def _independent(A: npt.NDArray[np.float64], tick: Callable[[], None] | None) -> tuple[list[int], list[int]]:
-    """Rows and columns of a square part of full rank modulo the prime, as large as there is."""
-    A = A.copy()
-    picked: list[int] = []
+def _eliminate(A: Residues, width: int, tick: Callable[[], None] | None) -> tuple[list[int], list[int]]:
+    """Gauss and Jordan's elimination modulo the prime, in place, of the first `width` columns.
+
+    Returns rows and columns of the pivots: afterwards column columns[k] is 1 in row rows[k], else 0. Columns
+    are taken in panels P of `PANEL`: once rows R of full rank are chosen in it, A[R] becomes P[R]⁻¹·A[R] and
+    every other row loses P·A[R], in one product.
+    """
+    rows: list[int] = []
     columns: list[int] = []
     free = np.ones(len(A), dtype=bool)
-    for j in range(A.shape[1]):
-        if tick is not None and j % 16 == 0:
+    for begin in range(0, width, PANEL):
+        if tick is not None:
             tick()
-        candidates = np.flatnonzero(free & (A[:, j] != 0))
-        if not len(candidates):
+        panel = A[:, begin : min(begin + PANEL, width)].copy()
+        own, where = _choose(panel.copy(), free)
+        if not own:
             continue
-        r = int(candidates[0])
-        free[r] = False
-        picked.append(r)
-        columns.append(j)
-        others = candidates[1:]
+        head = _small_inverse(panel[np.ix_(own, where)]) @ A[own] % PRIME
+        tail = panel[:, where]
+        tail[own] = 0.0
+        A -= tail @ head % PRIME
+        A %= PRIME
+        A[own] = head
+        free[own] = False
+        rows += own
+        columns += [begin + j for j in where]
         if not free.any():
             break
-        factors = A[others, j] * pow(int(A[r, j]), -1, PRIME) % PRIME
-        A[others, j:] = (A[others, j:] - np.outer(factors, A[r, j:])) % PRIME
-    return picked, columns
+    return rows, columns
 
 
-def _inverse(B: npt.NDArray[np.float64], tick: Callable[[], None] | None) -> npt.NDArray[np.float64]:
-    """B⁻¹ modulo the prime, by Gauss and Jordan."""
+def _choose(panel: Residues, free: npt.NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    """Free rows and columns of a panel, a square of full rank; the panel is overwritten."""
+    rows: list[int] = []
+    columns: list[int] = []
+    free = free.copy()
+    for j in range(panel.shape[1]):
+        candidates = np.flatnonzero(free & (panel[:, j] != 0))
+        if not len(candidates):
+            continue
+        r, others = int(candidates[0]), candidates[1:]
+        free[r] = False
+        rows.append(r)
+        columns.append(j)
+        factors = panel[others, j] * pow(int(panel[r, j]), -1, PRIME) % PRIME
+        panel[others, j:] = (panel[others, j:] - np.outer(factors, panel[r, j:])) % PRIME
+    return rows, columns
+
+
+def _small_inverse(B: Residues) -> Residues:
+    """B⁻¹ modulo the prime, row by row."""
     n = len(B)
     A = np.hstack([B, np.eye(n)])
     for j in range(n):
-        if tick is not None and j % 16 == 0:
-            tick()
         r = j + int(np.flatnonzero(A[j:, j])[0])
-        if r != j:
-            A[[j, r]] = A[[r, j]]
+        A[[j, r]] = A[[r, j]]
         A[j] = A[j] * pow(int(A[j, j]), -1, PRIME) % PRIME
         factors = A[:, j].copy()
         factors[j] = 0.0
-        others = np.flatnonzero(factors)
-        A[others] -= np.outer(factors[others], A[j]) % PRIME
-        A[others] %= PRIME
+        A = (A - np.outer(factors, A[j])) % PRIME
     return A[:, n:]
+
+
+def _inverse(B: Residues, tick: Callable[[], None] | None) -> Residues:
+    """B⁻¹ modulo the prime, for a B that has one."""
+    n = len(B)
+    A = np.hstack([B, np.eye(n)])
+    rows, columns = _eliminate(A, n, tick)
+    inverse = np.empty((n, n))
+    inverse[columns] = A[rows, n:]
+    return inverse
 
 
 def _hadamard_digits(B: Integers, b: Integers) -> int:

@@ -224,13 +224,14 @@ class _Search:
 
     def suggest(self, pairs: Pairs, shares: Floats) -> None:
         """Convex weights: γ ≤ ‖Σ α·z‖/Σα, rounded up."""
-        z = self.problem.signed_rows(pairs)
         total = float(shares.sum())
-        if not total > 0:
+        if not (total > 0 and math.isfinite(total)):
             return
-        sizes = np.sqrt((z.multiply(z) if is_sparse(z) else z * z).sum(axis=1))
-        slack = (len(pairs) + 8) * 2.0**-52 * float(shares @ sizes)
-        upper = (float(np.linalg.norm(z.T @ shares)) + slack) / total * (1 + DIGITS)
+        alpha = np.zeros(self.alpha_shape)
+        alpha.flat[pairs] = shares
+        sizes = self.problem.lengths()[pairs // (self.problem.n_classes if self.problem.is_joint else 1)]
+        slack = (len(pairs) + self.problem.n_classes + 8) * 2.0**-52 * float(shares @ sizes)
+        upper = (float(np.linalg.norm(self.problem.combine(alpha))) + slack) / total * (1 + DIGITS)
         if upper < self.upper:
             self.upper, self.support, self.shares = upper, pairs, shares / total
 
@@ -310,7 +311,9 @@ class _Search:
                 repeated.append(seen[key])
                 return True
             spent = time.monotonic() - began
-            return self.clock.left <= 0 or (epoch >= FEW and spent > self.patience())
+            falling = epoch < 2 * FEW or len(rows) < 0.9 * len(counts[-FEW][0])
+            hopeless = not falling or spent > PATIENCE
+            return self.clock.left <= 0 or (epoch >= FEW and hopeless and self.may_give_up())
 
         plan = Plan(max_epochs=self.epochs(), order="cyclic", callback=after, record_updates=True)
         if problem.dimension < 5000:
@@ -336,9 +339,10 @@ class _Search:
     def epochs(self) -> int:
         return MANY if self.problem.n_pairs * self.problem.dimension <= SMALL else 100_000
 
-    def patience(self) -> float:
-        """Seconds that the perceptron may take: all there are, where linear programs are too large."""
-        return PATIENCE if self.problem.dimension <= WorkingSet.WIDEST else math.inf
+    def may_give_up(self) -> bool:
+        """Whether linear programs can take over from the perceptron."""
+        small = self.problem.n_pairs * self.problem.dimension <= SMALL
+        return not small and self.problem.dimension <= WorkingSet.WIDEST
 
     def fewer(self, pairs: Pairs, weights: list[int]) -> Inseparable | None:
         """The same with at most dimension + 1 of the z (Carathéodory's theorem), when Σ weights·z = 0."""
