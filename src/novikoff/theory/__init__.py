@@ -13,6 +13,15 @@ from typing import Any
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
     "certificates": ("Certificate", "certify", "read_certificate"),
     "separability": ("Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"),
+    "bounds": (
+        "Bound",
+        "Bounds",
+        "bounds",
+        "leave_one_out",
+        "majority_bound",
+        "minimax_risk",
+        "online_to_batch",
+    ),
     "geometry": (
         "Reduction",
         "distance",
