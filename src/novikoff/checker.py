@@ -133,12 +133,13 @@ def as_text(label):
     return str(int(label)) if label == int(label) else repr(label)
 
 
-def read_data(path, label=None, header=None, zero_based=False):
+def read_data(path, kind=None, label=None, header=None, zero_based=False):
     """(X, y) of a file of plain LIBSVM text or CSV of numbers (by its name), perhaps packed by gzip, bzip2 or xz."""
     kinds = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     with kinds.get(Path(path).suffix, open)(path, "rt", encoding="utf-8-sig", newline="") as file:
         try:
-            return (read_csv(file, label, header) if ".csv" in Path(path).suffixes else read_libsvm(file, zero_based))
+            table = kind == "csv" or kind is None and ".csv" in Path(path).suffixes
+            return read_csv(file, label, header) if table else read_libsvm(file, zero_based)
         except (Refused, csv.Error, UnicodeDecodeError, EOFError, lzma.LZMAError) as error:
             raise Refused(f"{path}: {error}") from None
 
@@ -593,7 +594,7 @@ def main():
     given = parser.parse_args()
     try:
         certificate = read_certificate(given.certificate)
-        said = verify(certificate, read_data(given.data, given.label, given.header, given.zero_based))
+        said = verify(certificate, read_data(given.data, None, given.label, given.header, given.zero_based))
     except (Refused, OSError) as error:
         sys.exit(f"refused: {error}")
     print("verified:", *said, sep="\n  ")
