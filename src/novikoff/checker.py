@@ -434,11 +434,9 @@ class Checker:
              "classes or more only")  # fmt: skip
         w = Replay((self.K if self.joint else 1, self.data.width + 1), self.bias, self.grid)
         for k, (before, now) in enumerate(pairwise([-1, *updates, visits])):
-            begin, updated = before + 1, now < visits
-            if listed is None:  # a whole round with the same W says the same as many
-                begin = max(begin, now - n)
-            for part in self.data.parts(range(begin, now + updated)):
-                part = np.arange(part.start, part.stop)
+            updated = now < visits  # a whole round with the same W says the same as many
+            at = np.arange(before + 1, min(now, before + 1 + n) if listed is None else now)
+            for part in self.data.parts(np.append(at, now) if updated else at):
                 rows = part % n if listed is None else listed[part]
                 last = updated and part[-1] == now
                 if epsilon:  # rounding in training: u·z is at most ε at an update, at least −ε at other visits
@@ -451,9 +449,9 @@ class Checker:
                     wrong = self.mistaken(rows, self.signs(rows, w))
                     if last:
                         wrong[-1] = not (wrong[-1] and (not self.joint or self.is_rival(rows[-1], rivals[k], w)))
-                at = int(wrong.argmax())
-                need(not wrong[at], f"visit {part[at]}, of row {rows[at]}, is "
-                     + ("no such update" if last and at == len(part) - 1 else "a mistake that is left out"))  # fmt: skip
+                k_wrong = int(wrong.argmax())
+                what = "no such update" if part[k_wrong] == now else "a mistake that is left out"
+                need(not wrong[k_wrong], f"visit {part[k_wrong]}, of row {rows[k_wrong]}, is {what}")
             if updated:
                 row = now % n if listed is None else int(listed[now])
                 y, (_, column, value) = int(self.y[row]), self.data.take(np.array([row]), self.bias)
