@@ -177,7 +177,7 @@ def opened(
 
 def rows_and_labels(source: Source, relabel: Any) -> tuple[Any, Labels]:
     """All rows of a source."""
-    from novikoff.sources.block import gather
+    from novikoff.sources.block import Csr, gather
 
     blocks = list(source.blocks())
     if not sum(block.n_rows for block in blocks):
@@ -187,7 +187,7 @@ def rows_and_labels(source: Source, relabel: Any) -> tuple[Any, Labels]:
         raise ValueError(f"{block.where(0)}: there is no label.")
     X = block.X
     missing = source.features.n_columns - X.shape[1]
-    if missing > 0 and hasattr(X, "indptr"):
+    if missing > 0 and isinstance(X, Csr):
         X = X._replace(shape=(X.shape[0], source.features.n_columns))
     return X, relabel(block.labels)
 

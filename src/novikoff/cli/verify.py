@@ -32,8 +32,8 @@ def verify(
         Path | None,
         typer.Option(
             metavar="MODEL",
-            help="The model that the certificate was made with, when its features have names: they number the "
-            "columns. Its weights are not looked at.",
+            help="The model that the certificate was made with, when its features have names, which "
+            "number the columns. Its weights are not looked at.",
         ),
     ] = None,
     labelling: Labelling,
@@ -80,7 +80,11 @@ def _rows(
     source, relabel = opened(data, linear, reading, columns, labelling)
     why = _not_plain(source, reading.given() | columns.given(), linear)
     if not why:
-        given = {"label": reading.label, "header": reading.header, "zero_based": columns.zero_based}
+        given: dict[str, Any] = {
+            "label": reading.label,
+            "header": reading.header,
+            "zero_based": columns.zero_based,
+        }
         if linear is not None:
             given["zero_based"] = bool(linear.parameters.get("zero_based", False))
         try:

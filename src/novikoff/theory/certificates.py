@@ -137,8 +137,8 @@ def certify(
     -------
     Certificate
         Without model and trace: that the rows are *separable* with a margin of at least γ, and that no margin
-        is above ε; or that they are *inseparable*; or, where the search was ended by a limit or by Ctrl-C, only
-        that no margin is above ε. All of it has been verified.
+        is above ε; or that they are *inseparable*; or, where a limit or Ctrl-C ended the search, only that no
+        margin is above ε. All of it has been verified.
 
     Raises
     ------
@@ -212,7 +212,9 @@ def _verdict_claims(
 
     found = solve(problem, gap=GAP, max_passes=PASSES, time_limit=time_limit, start_u=verdict.u, watch=watch)
     claims = [_lower_claim(problem, *problem.coefficients(u)) for u in (found.u, verdict.u)]
-    best = max((claim for claim in claims if claim is not None), key=lambda claim: claim["gamma"], default=None)
+    best = max(
+        (claim for claim in claims if claim is not None), key=lambda claim: claim["gamma"], default=None
+    )
     return [*([best] if best else []), _upper_claim(problem, found.alpha)], found.interrupted
 
 
@@ -246,7 +248,9 @@ def _upper_claim(problem: Problem, alpha: Floats) -> Claim:
         row = int(np.argmin(problem.lengths()))
         alpha[(row, int(problem.labels[row] == 0)) if problem.is_joint else row] = 1.0
     pairs = np.flatnonzero(alpha)
-    rows, rivals = np.divmod(pairs, problem.n_classes) if problem.is_joint else (pairs, np.zeros(0, dtype=int))
+    rows, rivals = (
+        np.divmod(pairs, problem.n_classes) if problem.is_joint else (pairs, np.zeros(0, dtype=int))
+    )
     weights = alpha.ravel()[pairs]
     square, total = _combined(problem, rows, rivals, weights)
     epsilon = math.nextafter(UP * checker.root(square / total**2), math.inf) if square else 0.0
@@ -341,7 +345,7 @@ def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str) -> int
 # ---- runs --------------------------------------------------------------------------------------------
 def _check_trace(trace: Trace, problem: Problem) -> None:
     if trace.rule != "perceptron":
-        raise ValueError(f"the run has rule={trace.rule!r}; a certificate can speak of rule='perceptron' only.")
+        raise ValueError(f"the run has rule={trace.rule!r}; a certificate speaks of 'perceptron' only.")
     if trace.n_rows != problem.n_rows or len(trace.classes) != problem.n_classes:
         raise ValueError(
             f"the run was made on {trace.n_rows} rows of {len(trace.classes)} classes, but there are "
@@ -350,14 +354,15 @@ def _check_trace(trace: Trace, problem: Problem) -> None:
 
 
 def _run_claim(work: _Work, trace: Trace) -> Claim:
-    """That the run went so, with the smallest ε = 16^k·2⁻⁵³·R² that is enough; 0 where nothing was rounded."""
+    """That the run went so, with the smallest ε = 16^k·2⁻⁵³·R² that is enough; 0 if all was exact."""
     problem = work.problem
     separating = _lower_claim(problem, *problem.coefficients(trace.u))
+    if separating is None:  # u was rounded, or the run was looked at beside another u
+        verdict = decide(problem, ties=trace.ties)
+        if isinstance(verdict, Separable):
+            separating = _lower_claim(problem, verdict.coef, verdict.intercept)
     if separating is None:
-        raise ValueError(
-            "the vector u of the run does not separate the rows, so no bound on the updates follows: pass the "
-            "u of `max_margin` or `separability` to `trace`."
-        )
+        raise ValueError("no vector was found that separates the rows, so no bound on the updates follows.")
     claim = separating | {
         "claim": "run",
         "order": "cyclic" if trace.order is None else np.asarray(trace.order).tolist(),
