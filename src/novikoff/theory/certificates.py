@@ -286,7 +286,7 @@ def _weights_of(model: Any) -> tuple[Floats, Floats, Labels]:
         coef, intercept, classes = model.coef_, getattr(model, "intercept_", 0.0), model.classes_
     else:
         raise ValueError(
-            f"{type(model).__name__} has no coef_ and classes_, so it is no fitted linear model that could be "
+            f"{type(model).__name__} has no coef_ and classes_, so it is no fitted linear model that can be "
             "certified."
         )
     coef = np.array(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64, ndmin=2)
