@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-MAX_BYTES = 1 << 28  # of a certificate
+MAX_BYTES = 1 << 27  # of a certificate
 MAX_BITS = 1 << 20  # of a whole number in it
 MAX_VISITS = 10**9  # of a run
 MAX_CLAIMS = 100

@@ -167,8 +167,8 @@ def certify(
         claims.append(_run_claim(work, trace))
     if watch is not None:
         watch("verifying", None)
-    content = work.content(claims)
-    return Certificate(content, tuple(checker.verify(content, work.rows)), interrupted)
+    made = Certificate(work.content(claims), interrupted=interrupted)
+    return replace(made, said=tuple(made.verify(*work.rows)))
 
 
 class _Work:
