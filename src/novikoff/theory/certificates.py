@@ -18,7 +18,7 @@ import numpy as np
 from novikoff import _core, checker
 from novikoff.arrays import rows_of
 from novikoff.labels import Labels, as_text
-from novikoff.model import Floats, Learner, Settings, raise_problem
+from novikoff.model import Floats, Learner, Scorer, Settings, raise_problem
 from novikoff.outfile import replacing
 from novikoff.theory.problem import Problem, read_problem
 from novikoff.theory.separability import Watch, decide
@@ -315,9 +315,6 @@ def _model_claims(problem: Problem, coef: Floats, intercept: Floats, ties: str) 
             f"the model has weights of the shape {coef.shape}, but {problem.n_classes} classes and rows of "
             f"{problem.n_features} columns need {(k, problem.n_features)}."
         )
-    settings = Settings(ties=ties, bias_square=problem.bias**2)
-    learner = Learner(problem.n_classes, problem.n_features, settings)
-    learner.set_weights(coef, intercept)
     claim = {"claim": "errors", "coef": coef.tolist(), "intercept": intercept.tolist()}
     errors = _errors(problem, coef, intercept, ties)
     separating = _lower_claim(problem, coef, intercept) if not errors else None
@@ -325,9 +322,7 @@ def _model_claims(problem: Problem, coef: Floats, intercept: Floats, ties: str) 
 
 
 def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str) -> int:
-    """How many rows are mistakes under the tie rule; signs of float scores are exact."""
-    from novikoff.model import Scorer
-
+    """How many rows are mistakes under the tie rule; sign and argmax of the scores are exact."""
     scorer = Scorer.from_weights(coef, intercept)
     if not problem.is_joint:
         s = scorer.scores(problem.X) * problem.signs
@@ -337,9 +332,8 @@ def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str) -> int
     content = _content(problem, ties, "", [])
     beside = checker.Checker(content, checker.Data(problem.X, problem.classes[problem.labels]))
     w = checker.Weights(np.concatenate([coef[:, : beside.data.width], intercept[:, None]], axis=1), 1.0)
-    return sum(
-        int(beside.mistaken(rows, beside.signs(rows, w)).sum()) for rows in beside.data.parts()
-    )  # ties between float scores are not exact ones
+    with np.errstate(all="ignore"):  # ties between float scores are not exact ones: the checker's are
+        return sum(int(beside.mistaken(rows, beside.signs(rows, w)).sum()) for rows in beside.data.parts())
 
 
 # ---- runs --------------------------------------------------------------------------------------------
