@@ -185,10 +185,11 @@ class _Search:
             pass
         except KeyboardInterrupt:
             reason, interrupted = "interrupted", True
+        upper = self.bound()
         alpha = np.zeros(self.alpha_shape)
         alpha.flat[self.support] = self.shares
         return Undecided(
-            min(self.lower, 0.0), self.upper, alpha, reason, self.consistent, self.by_pair, interrupted
+            min(self.lower, 0.0), upper, alpha, reason, self.consistent, self.by_pair, interrupted
         )
 
     # -- what proves it
@@ -230,8 +231,11 @@ class _Search:
         alpha = np.zeros(self.alpha_shape)
         alpha.flat[pairs] = shares
         sizes = self.problem.lengths()[pairs // (self.problem.n_classes if self.problem.is_joint else 1)]
+        vector = self.problem.combine(alpha)
+        power = math.frexp(float(np.abs(vector).max(initial=0.0)))[1]
+        length = math.ldexp(float(np.linalg.norm(np.ldexp(vector, -power))), power)
         slack = (len(pairs) + self.problem.n_classes + 8) * 2.0**-52 * float(shares @ sizes)
-        upper = (float(np.linalg.norm(self.problem.combine(alpha))) + slack) / total * (1 + DIGITS)
+        upper = (length + slack) / total * (1 + DIGITS)
         if upper < self.upper:
             self.upper, self.support, self.shares = upper, pairs, shares / total
 
@@ -319,13 +323,13 @@ class _Search:
         if problem.dimension < 5000:
             seen[bytes(8 * (model.learners[0].weights.size + model.learners[0].bias.size))] = 0
         run = Fitting(model, ArrayExamples(problem.X, problem.labels, None, plan, model), plan).run()
-        if run.interrupted:
-            raise KeyboardInterrupt
         pairs = np.concatenate([p for p, _ in counts]) if counts else np.zeros(0, dtype=np.int64)
         if len(pairs):
             which, times = np.unique(pairs, return_counts=True)
             self.hard = which[np.argsort(-times, kind="stable")]
             self.suggest(which, times.astype(np.float64))
+        if run.interrupted:
+            raise KeyboardInterrupt
         if run.witness is not None:
             found = self.separated(problem.vector(*run.witness), "perceptron")
             if found is not None:

@@ -75,6 +75,7 @@ class WorkingSet:
         z = self.problem.signed_rows(self.pairs)
         sizes = abs(z).max(axis=1)
         sizes = np.asarray(sizes.toarray() if is_sparse(z) else sizes).ravel()
+        sizes[sizes == 0] = 1.0
         z = sp.diags_array(1 / sizes) @ z if is_sparse(z) else z / sizes[:, None]
         columns = abs(z).max(axis=0)
         columns = np.asarray(columns.toarray() if is_sparse(z) else columns).ravel()
