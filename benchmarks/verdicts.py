@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.arrays import read_matrix
 from novikoff.sources.block import gather
 from novikoff.sources.formats import open_source
 from novikoff.theory import max_margin, separability
@@ -71,7 +72,7 @@ SETS = {
     "newsgroups, 20 classes": Set(
         "newsgroups/20newsgroups-train.tab.gz",
         {"skip_lines": 3, "header": False, "label": 1, "text": [2]},
-        limit=180.0,
+        limit=400.0,
     ),
 }
 
@@ -90,7 +91,7 @@ def load(one: Set) -> tuple[Any, Any]:
         X, y = images[16:].reshape(-1, 784), labels[8:].astype(np.int64)
     else:
         block = gather(open_source(DATA / one.path, **one.options).blocks())
-        X, y = block.X, one.labels(block.labels)
+        X, y = read_matrix(block.X), one.labels(block.labels)
     if one.classes:
         kept = np.isin(y, one.classes)
         X, y = X[kept], y[kept]
@@ -117,15 +118,15 @@ def row(name: str, one: Set) -> list[str]:
         proof += f" ({digits} digits)" if digits > 1 else ""
     else:
         bracket = f"≤ {verdict.upper:.3g}"
-    words = [v.verdict + (f", {_pairs(v.by_pair)}" if v.by_pair else "") for v in verdicts]
+    words = [v.verdict + (f"; {_pairs(v.by_pair)}" if v.by_pair else "") for v in verdicts]
     times = " / ".join(f"{t:.2f} s" for t in took)
     return [name, f"{X.shape[0]:,} × {X.shape[1]:,}", *words, how, proof, bracket, times]
 
 
 def _pairs(by_pair: dict[Any, str]) -> str:
     words = list(by_pair.values())
-    word = "inseparable" if "inseparable" in words else "separable"
-    return f"{words.count(word)} of {len(words)} pairs of classes {word}"
+    counts = [f"{words.count(w)} {w}" for w in ("separable", "inseparable", "undecided") if w in words]
+    return f"{len(words)} pairs of classes: {', '.join(counts)}"
 
 
 def main() -> None:

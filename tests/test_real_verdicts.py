@@ -1,4 +1,4 @@
-"""The verdicts that docs/separability.md records, where the data are at hand; all of them by `make real-data`."""
+"""Verdicts recorded in docs/separability.md, where the data are at hand; all of them by `make real-data`."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def test_recorded(line):
     assert shape == f"{X.shape[0]:,} × {X.shape[1]:,}"
     for fit_intercept, recorded in zip((True, False), words, strict=False):
         verdict = separability(X, y, fit_intercept=fit_intercept, time_limit=one.limit)
-        assert verdict.verdict == recorded.split(",")[0]
+        assert verdict.verdict == recorded.split(";")[0]
         problem = read_problem(X, y, fit_intercept=fit_intercept)
         if verdict.verdict == "inseparable":
             z = problem.signed_rows(verdict.pairs)
