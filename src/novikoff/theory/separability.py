@@ -35,7 +35,7 @@ from novikoff.model import Floats, Model, Settings
 from novikoff.theory.maxmargin import solve
 from novikoff.theory.opposites import opposite_rows, signs_of, zero_row
 from novikoff.theory.problem import Pairs, Problem, read_problem
-from novikoff.theory.rational import Relation, alternative, is_relation, relation, to_integers
+from novikoff.theory.rational import Relation, alternative, is_relation, relation, to_floats, to_integers
 from novikoff.theory.verdicts import ByPair, Inseparable, Separable, Undecided, Verdict
 from novikoff.theory.working_set import WorkingSet
 from novikoff.training import ArrayExamples, Fitting, Plan, Record
@@ -380,11 +380,7 @@ class _Search:
         found = alternative(to_integers(z), tick=self.clock.tick)
         if isinstance(found, Relation):
             return self.cancelled(pairs[found.rows], found.weights, how)
-        return self.separated(self.vector(found.u, z), how)
-
-    def vector(self, u: list[int], z: Floats) -> Floats:
-        """u, found for `to_integers(z)`, as floats for z itself."""
-        return _as_floats(u, z).reshape(self.problem.shape)
+        return self.separated(to_floats(found.u, z).reshape(self.problem.shape), how)
 
     def two_classes(self) -> Inseparable | None:
         """Each two classes on their own: where they cannot be told apart, nor can all of them."""
@@ -523,23 +519,6 @@ def _opposite_pairs(problem: Problem, i: int, j: int) -> Pairs:
     if a == b:  # x = −x', without a bias: any rival will do
         a = b = int(a == 0)
     return np.array([i * k + b, j * k + a], dtype=np.int64)
-
-
-def _as_floats(u: list[int], z: Floats) -> Floats:
-    """u of the columns of `to_integers(z)`, which are those of z times powers of two, as floats for z."""
-    whole = to_integers(z)
-    scaled: list[tuple[int, int, int]] = []  # column, number and the power of two it is to be multiplied by
-    for j, value in enumerate(u):
-        rows = np.flatnonzero(z[:, j])
-        if len(rows) and value:
-            r = int(rows[0])
-            scaled.append((j, value, int(whole[r, j]).bit_length() - math.frexp(z[r, j])[1]))
-    top = max((abs(value).bit_length() + power for _, value, power in scaled), default=0)
-    out = np.zeros(z.shape[1])
-    for j, value, power in scaled:  # all of them by one more power of two, so that the largest is about 1
-        drop = max(abs(value).bit_length() - 100, 0)
-        out[j] = math.ldexp(float(value >> drop), drop + power - top)
-    return out
 
 
 def _under_kernel(problem: Problem, ties: str, kernel: str) -> Verdict:
