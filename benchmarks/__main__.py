@@ -11,6 +11,7 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import dense, exactness, files, machine, online, sparse, startup, verifying
+from benchmarks import dense, exactness, files, machine, online, separability, sparse, startup
 from benchmarks.table import Row, aligned
 
 BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "verifying": verifying.verifying,
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
+    "verdicts": separability.verdicts,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\
