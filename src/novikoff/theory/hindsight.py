@@ -5,8 +5,8 @@ For every v, the mistakes k that a perceptron makes from w = 0 over e copies of 
     √k ≤ A₂(v) = R‖v‖ + √e·‖h(v)‖₂                  h_i = max(0, 1 − v·z_i)   (Freund and Schapire 1999)
     k  ≤ R‖v‖·√k + e·‖h(v)‖₁, so √k ≤ A₁(v) = (R‖v‖ + √(R²‖v‖² + 4e‖h(v)‖₁))/2            (its L1 companion)
 
-since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. The best v for the data is found
-here, with a lower bound that proves how good it is.
+since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. The best v for the data is
+found here, with a lower bound that proves how good it is.
 
 **L2.** A₂ is convex. For every α ≥ 0 with ‖α‖₂ ≤ √e and ‖Σ α z‖ ≤ R
 
@@ -14,24 +14,24 @@ here, with a lower bound that proves how good it is.
 
 so any α ≥ 0, scaled down until both hold, gives a lower bound on min A₂.
 
-**L1.** A₁ is quasiconvex: A₁(v) ≤ x exactly where x·R‖v‖ + e‖h‖₁ ≤ x², and the left side is convex in v. For
-0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence no x with x² < s·Σα is reached, and
-min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
+**L1.** A₁ is quasiconvex: A₁(v) ≤ x exactly where x·R‖v‖ + e‖h‖₁ ≤ x², and the left side is convex in v.
+For 0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence no x with x² < s·Σα is
+reached, and min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
 
-**Solver.** Newton's method on the function with its corners rounded (norms √(‖·‖² + δ²), hinges as parabolas of
-width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand. Small problems
-solve the Newton equation outright, wide ones by conjugate gradients.
+**Solver.** Newton's method on the function with its corners rounded (norms √(‖·‖² + δ²), hinges as
+parabolas of width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand.
+Small problems solve the Newton equation outright, wide ones by conjugate gradients.
 
-With three classes or more h_i is the hinge against the best rival, and ‖α‖ is of the rows' sums over the rivals. The
-search then minimises the sum over all rivals instead, which has no such corner; value and lower bound are of the
-true function at what it finds, so they hold, though the gap may stay wider.
+With three classes or more h_i is the hinge against the best rival, and ‖α‖ is of the rows' sums over the
+rivals. The search then minimises the sum over all rivals instead, which has no such corner; value and lower
+bound are of the true function at what it finds, so they hold, though the gap may stay wider.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,8 @@ Watch = Callable[[str, float | None], None]
 class Hindsight:
     """The smallest bound found, and a lower bound on what any v could give.
 
-    `value` = A(v)² bounds the mistakes of `epochs` passes in any order; `dual_value` ≤ min A². Both are rounded
-    outward, so they hold as real numbers.
+    `value` = A(v)² bounds the mistakes of `epochs` passes in any order; `dual_value` ≤ min A². Both are
+    rounded outward, so they hold as real numbers.
     """
 
     value: float
@@ -74,13 +74,14 @@ class Hindsight:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name, without the vectors."""
-        names = "value dual_value gap norm epochs radius v_norm loss iterations interrupted".split()
-        return {name: getattr(self, name) for name in names}
+        vectors = ("v", "alpha")
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in vectors}
+        return plain | {"gap": self.gap}
 
     def __str__(self) -> str:
         return (
-            f"mistakes in {self.epochs} epoch(s) ≤ {self.value:.6g} at the best v found ({self.norm}); no v gives "
-            f"less than {self.dual_value:.6g} (gap {100 * self.gap:.2g} %)"
+            f"mistakes in {self.epochs} epoch(s) ≤ {self.value:.6g} at the best v found ({self.norm}); no v
+            gives " f"less than {self.dual_value:.6g} (gap {100 * self.gap:.2g} %)"
         )
 
 
