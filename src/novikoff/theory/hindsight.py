@@ -80,8 +80,8 @@ class Hindsight:
 
     def __str__(self) -> str:
         return (
-            f"mistakes in {self.epochs} epoch(s) ≤ {self.value:.6g} at the best v found ({self.norm}); no v
-            gives " f"less than {self.dual_value:.6g} (gap {100 * self.gap:.2g} %)"
+            f"mistakes in {self.epochs} epoch(s) ≤ {self.value:.6g} at the best v found ({self.norm}); "
+            f"no v gives less than {self.dual_value:.6g} (gap {100 * self.gap:.2g} %)"
         )
 
 
