@@ -269,9 +269,8 @@ def bounds(
     >>> round(novikoff.value, 4), novikoff.made, round(found["normalized"].value, 4)
     (5.0, 3, 5.0)
     """
-    own = vars(model) if model is not None else {}
-    fit_intercept = own.get("fit_intercept", fit_intercept)
-    intercept_scaling = own.get("intercept_scaling", intercept_scaling)
+    fit_intercept = getattr(model, "fit_intercept", fit_intercept)
+    intercept_scaling = getattr(model, "intercept_scaling", intercept_scaling)
     problem = read_problem(
         X,
         y,
@@ -280,8 +279,8 @@ def bounds(
         sample_weight=sample_weight,
     )
     made = _made_by(model) if model is not None else _one_run(problem, epochs)
-    margin = own["margin"] if made.rule == "margin" and "margin" in own else margin
-    C = own["C"] if made.rule in ("pa1", "pa2") and "C" in own else C
+    margin = getattr(model, "margin", margin) if made.rule == "margin" else margin
+    C = getattr(model, "C", C) if made.rule in ("pa1", "pa2") else C
     told = _Teller(problem, made, gap, time_limit, watch)
     found = list(told.margin_bounds(margin, C))
     plain = made.rule == "perceptron"
