@@ -1,4 +1,4 @@
-"""How much the best bound in hindsight allows beside what a perceptron does: `python -m benchmarks.hindsight`.
+"""The best bound in hindsight beside what a perceptron does: `python -m benchmarks.hindsight`.
 
 Prints the table of docs/bounds.md: real files, one pass over the rows in random orders, with a bias.
 """

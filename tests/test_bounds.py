@@ -1,4 +1,4 @@
-"""Bounds as the theorems they are: whatever was run, no count passes them; and the best of them in hindsight."""
+"""Bounds as the theorems they are: whatever was run, no count passes them; the best of them in hindsight."""
 
 import itertools
 import math
@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from benchmarks import hindsight as table
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import hindsight as table
 from novikoff import Perceptron, VotedPerceptron
 from novikoff.reference import Twin
 from novikoff.theory import (
@@ -38,7 +38,7 @@ def test_six_points():
     novikoff, unit = found["novikoff"], found["normalized"]
     assert novikoff.ingredients["R"] ** 2 == pytest.approx(5)
     assert novikoff.ingredients["gamma_lower"] == pytest.approx(1, rel=1e-5)
-    assert novikoff.lower <= 5 * (1 + 1e-12) and 5 <= novikoff.upper * (1 + 1e-12)
+    assert novikoff.lower <= 5 * (1 + 1e-12) and novikoff.upper * (1 + 1e-12) >= 5
     assert unit.ingredients["gamma_upper"] == pytest.approx(1 / math.sqrt(5), rel=1e-5)
     assert unit.value == pytest.approx(5, rel=1e-5)
     assert found["margin"].value == pytest.approx(6, rel=1e-5)
@@ -61,7 +61,11 @@ def test_novikoff_in_every_order(data, ties):
     for order in itertools.permutations(range(len(X))):
         twin = trace(X[list(order)], y[list(order)], grid[smallest.argmax()], ties=ties, fit_intercept=False)
         assert twin.converged
-        assert all(twin.updates * int(m) ** 2 <= radius2 * int(s) for m, s in zip(smallest, squares) if m > 0)
+        assert all(
+            twin.updates * int(m) ** 2 <= radius2 * int(s)
+            for m, s in zip(smallest, squares, strict=True)
+            if m > 0
+        )
 
 
 @pytest.mark.parametrize("rule", ["perceptron", "normalized", "margin", "pa", "pa1", "pa2"])
@@ -275,8 +279,8 @@ def test_leave_one_out_of_a_converged_run(seed):
 
 @pytest.mark.parametrize(("n", "d"), [(1, 2), (3, 2), (3, 3), (4, 2), (2, 5)])
 def test_minimax_by_enumeration(n, d):
-    """Orthonormal points e_1 … e_k, k = min(n, d): e_2 … e_k of probability 1/n with labels by coin, e_1 the rest
-    and +. The expected risk of a perceptron over all draws and labels is the formula."""
+    """Orthonormal points e_1 … e_k, k = min(n, d): e_2 … e_k of probability 1/n with labels by coin, e_1 the
+    rest and +. The expected risk of a perceptron over all draws and labels is the formula."""
     k = min(n, d)
     chances = [1 - Fraction(k - 1, n)] + [Fraction(1, n)] * (k - 1)
     total = Fraction(0)
@@ -321,7 +325,7 @@ LONG = os.environ.get("NOVIKOFF_REAL_DATA") == "1"
 
 @pytest.mark.parametrize("name", list(table.FILES) if LONG else ["phishing", "mushrooms"])
 def test_real_files(name):
-    """The gap is under 1 %, and the mistakes of one pass, in any order tried, and any v tried stay on their sides."""
+    """The gap is under 1 %; the mistakes of one pass, in any order tried, and any v tried agree."""
     if not table.at_hand(name):
         pytest.skip(f"{name} is not at hand")
     X, y = table.read(name)

@@ -40,7 +40,7 @@ orders = st.sampled_from(["cyclic", "shuffle", "worst"])
     st.booleans(),
 )
 def test_the_run_is_that_of_the_twin(n_classes, data, rule, ties, order, sparse):
-    """Its visits, given to the specification, make the same updates at the same visits and the same weights."""
+    """Its visits, given to the specification, make the same updates at the same visits, and the weights."""
     X, y = data.draw(datasets(n_classes, values))
     bias = data.draw(st.sampled_from([0.0, 1.0, 2.0]))
     rows = sp.csr_array(X) if sparse else X
@@ -71,7 +71,7 @@ def test_the_run_is_that_of_the_twin(n_classes, data, rule, ties, order, sparse)
 
 @given(st.integers(2, 3), st.data(), st.sampled_from(["perceptron", "margin"]), orders)
 def test_the_proof_holds_at_every_update(n_classes, data, rule, order):
-    """Exactly, in integers: W = Σz, W·u = Σ u·z ≥ k·min u·z, and ‖W‖² ≤ k·(R² + 2β). The floats say the same."""
+    """Exactly, in integers: W = Σz, W·u = Σ u·z ≥ k·min u·z, ‖W‖² ≤ k·(R² + 2β). The floats say the same."""
     X, y = data.draw(datasets(n_classes, st.just(integers)))
     bias = data.draw(st.sampled_from([0.0, 1.0]))
     lift = {"fit_intercept": bias > 0}
@@ -204,9 +204,9 @@ def test_bad_input(options, message):
 def test_the_perceptron_is_gradient_descent(data, ties):
     """Stochastic subgradient descent on L(w) = max(0, −y·w·x) with step 1, in rational arithmetic.
 
-    −y·x is a subgradient wherever y·w·x ≤ 0: L(w') ≥ −y·w'·x = L(w) + (−y·x)·(w' − w). At y·w·x = 0 every point
-    between 0 and −y·x is one, and the tie rule is the choice among the two ends. The averaged perceptron is the
-    mean of the iterates: Polyak's averaging.
+    −y·x is a subgradient wherever y·w·x ≤ 0: L(w') ≥ −y·w'·x = L(w) + (−y·x)·(w' − w). At y·w·x = 0 every
+    point between 0 and −y·x is one, and the tie rule is the choice among the two ends. The averaged
+    perceptron is the mean of the iterates: Polyak's averaging.
     """
     X, labels = data
     w = [Fraction(0)] * X.shape[1]

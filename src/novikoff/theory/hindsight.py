@@ -394,16 +394,8 @@ class _Search:
         if self.problem.dimension <= NARROW and not self.problem.is_joint:
             H = self._squares(model.curve)
             H -= model.c * np.outer(pull, pull) + model.a * model.b * np.outer(v, v)
-            diagonal = np.einsum("ii->i", H)
-            diagonal += model.a + 1e-12 * float(np.abs(diagonal).max(initial=0.0))
-            from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-            try:
-                step = -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), g)
-                if float(step @ g) < 0:
-                    return np.asarray(step)
-            except LinAlgError:
-                pass
+            np.einsum("ii->i", H)[:] += model.a
+            return _descent(H, g)
         return self._conjugate(v, g, pull, model)
 
     def _squares(self, curve: Floats) -> Floats:
@@ -457,3 +449,20 @@ class _Search:
                 break
             q = r + rr / last * q
         return step
+
+
+def _descent(H: Floats, g: Floats) -> Floats:
+    """−H⁻¹g for a positive definite H that rounding may have spoilt: lifted as far as is needed."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    unit = H * scale[:, None] * scale
+    for lift in (1e-14, 1e-11, 1e-8, 1e-4, 1.0):
+        try:
+            factor = cho_factor(unit + lift * np.eye(len(g)), overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            continue
+        step: Floats = -scale * cho_solve(factor, scale * g)
+        if float(step @ g) < 0:
+            return step
+    return -g * scale**2
