@@ -39,9 +39,10 @@ import numpy as np
 from novikoff.arrays import is_sparse
 from novikoff.model import Floats
 from novikoff.theory.geometry import as_vector, by_row, length
-from novikoff.theory.problem import CHUNK, Problem, read_problem
+from novikoff.theory.problem import Problem, read_problem
 
 NARROW = 1500  # coordinates up to which the Newton equation is written out
+HESSIAN_ROWS = 1 << 13  # rows at a time of what the equation is made of
 UNIT = 2.0**-53
 
 Watch = Callable[[str, float | None], None]
@@ -400,30 +401,26 @@ class _Search:
 
     def _squares(self, curve: Floats) -> Floats:
         """Zᵀ diag(curve) Z."""
-        p = self.problem
-        rows = np.flatnonzero(curve)
-        factors = curve[rows] if p.weights is None else curve[rows] * p.weights[rows] ** 2
-        d = p.n_features
+        p, d = self.problem, self.problem.n_features
+        factors = np.sqrt(curve if p.weights is None else curve * p.weights**2)
+        few = np.flatnonzero(factors)
+        X = p.X
+        if len(few) < p.n_rows // 2:
+            X, factors = X[few], factors[few]
         H = np.zeros((p.width, p.width))
-        if is_sparse(p.X):
-            X = p.X[rows]
-            scaled = X.multiply(factors[:, None]).tocsr()
-            H[:d, :d] = (X.T @ scaled).toarray()
+        for begin in range(0, X.shape[0], HESSIAN_ROWS):
+            part = slice(begin, begin + HESSIAN_ROWS)
+            if is_sparse(X):
+                S = X[part].multiply(factors[part, None]).tocsr()
+                H[:d, :d] += (S.T @ S).toarray()
+            else:
+                S = X[part] * factors[part, None]
+                H[:d, :d] += S.T @ S
             if p.bias:
-                H[:d, d] = H[d, :d] = p.bias * np.asarray(scaled.sum(axis=0)).ravel()
-        else:
-            size = max(CHUNK // (8 * p.width), 1)
-            for begin in range(0, len(rows), size):
-                part = slice(begin, begin + size)
-                X = p.X[rows[part]].astype(np.float64, copy=False)
-                scaled = X * factors[part, None]
-                H[:d, :d] += X.T @ scaled
-                if p.bias:
-                    H[d, :d] += p.bias * scaled.sum(axis=0)
-            if p.bias:
-                H[:d, d] = H[d, :d]
+                H[d, :d] += p.bias * (factors[part] @ S)
         if p.bias:
-            H[d, d] = p.bias**2 * factors.sum()
+            H[:d, d] = H[d, :d]
+            H[d, d] = p.bias**2 * float(factors @ factors)
         return H
 
     def _conjugate(self, v: Floats, g: Floats, pull: Floats, model: _Model) -> Floats:
