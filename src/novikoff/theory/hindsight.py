@@ -22,9 +22,8 @@ reached, and min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
 parabolas of width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand.
 Small problems solve the Newton equation outright, wide ones by conjugate gradients.
 
-With three classes or more h_i is the hinge against the best rival, and ‖α‖ is of the rows' sums over the
-rivals. The search then minimises the sum over all rivals instead, which has no such corner; value and lower
-bound are of the true function at what it finds, so they hold, though the gap may stay wider.
+With three classes or more h_i is the hinge against the best rival, a maximum that is rounded too, and the
+norms of α are those of the rows' sums over their rivals.
 """
 
 from __future__ import annotations
@@ -284,6 +283,43 @@ class _Model:
     c: float
 
 
+@dataclass
+class _Rivals:
+    """The second derivative by the hinges t of a row's pairs: of a max that is rounded, times a factor a row.
+
+    The derivative β moves along the rivals that share the maximum, (t − mean t)/μ where they take all of it
+    (Σβ = 1) and t/μ where they do not; a square adds ββᵀ.
+    """
+
+    beta: Floats
+    inner: Floats  # factor over μ
+    outer: float | None  # of ββᵀ; None: no square
+
+    def __mul__(self, q: Floats) -> Floats:
+        active = self.beta > 0
+        moved = np.where(active, q, 0.0)
+        full = self.beta.sum(axis=1) > 1 - 1e-9
+        mean = moved.sum(axis=1) / np.maximum(active.sum(axis=1), 1)
+        moved -= active * np.where(full, mean, 0.0)[:, None]
+        moved *= self.inner[:, None]
+        if self.outer is not None:
+            moved += self.outer * self.beta * (self.beta * q).sum(axis=1)[:, None]
+        return moved
+
+
+def _within_simplex(t: Floats) -> Floats:
+    """The nearest point of β ≥ 0, Σβ ≤ 1 to each row."""
+    beta = np.maximum(t, 0.0)
+    over = np.flatnonzero(beta.sum(axis=1) > 1)
+    if len(over):
+        high = -np.sort(-t[over], axis=1)
+        ranks = np.arange(1, t.shape[1] + 1)
+        levels = (np.cumsum(high, axis=1) - 1) / ranks
+        last = (high > levels).sum(axis=1) - 1
+        beta[over] = np.maximum(t[over] - levels[np.arange(len(over)), last][:, None], 0.0)
+    return beta
+
+
 class _Search:
     """Newton steps on the rounded function, at falling widths."""
 
@@ -348,27 +384,43 @@ class _Search:
             self.dual, self.alpha = value, alpha
 
     # -- the rounded function
+    def _soft(self, m: Floats, width: float) -> tuple[Floats, Any]:
+        """Each row's hinge with its corners rounded, and its derivative β by the hinges of its pairs.
+
+        max over β ≥ 0, Σβ ≤ 1 of β·t − (μ/2)·‖β‖², which is within μ/2 of max(0, max t). The squares of two
+        classes' hinges have no corner to round.
+        """
+        t = 1 - m
+        if not self.problem.is_joint:
+            beta = (t > 0) * 1.0 if self.norm == "l2" else np.clip(t / width, 0.0, 1.0)
+            return beta * t - (0.0 if self.norm == "l2" else width / 2 * beta**2), beta
+        t[self.own] = -1e9 * (1 + float(np.abs(t[np.isfinite(t)]).max()))  # never the largest
+        beta = _within_simplex(t / width)
+        return (beta * t).sum(axis=1) - width / 2 * (beta**2).sum(axis=1), beta
+
     def _value(self, v: Floats, m: Floats, width: float, reach: float) -> float:
-        h = np.maximum(1 - m, 0.0)
         slack = width * reach / 4
         pull = self.R * math.sqrt(float(v @ v) + (slack / self.R) ** 2)
+        h = self._soft(m, width)[0]
         if self.norm == "l2":
-            return pull + math.sqrt(self.epochs * float(np.vdot(h, h)) + slack**2)
-        soft = np.where(h < width, h * h / (2 * width), h - width / 2)
-        return reach * pull + self.epochs * float(soft.sum())
+            return pull + math.sqrt(self.epochs * float(h @ h) + slack**2)
+        return reach * pull + self.epochs * float(h.sum())
 
     def _model(self, v: Floats, m: Floats, width: float, reach: float) -> _Model:
-        h = np.maximum(1 - m, 0.0)
-        slack = width * reach / 4
+        slack, e = width * reach / 4, self.epochs
         size = math.sqrt(float(v @ v) + (slack / self.R) ** 2)
-        value = self._value(v, m, width, reach)
         a, b = self.R / size, 1 / size**2
-        if self.norm == "l2":
-            loss = math.sqrt(self.epochs * float(np.vdot(h, h)) + slack**2)
-            return _Model(value, h * (self.epochs / loss), (h > 0) * (self.epochs / loss), a, b, 1 / loss)
-        alpha = self.epochs * np.minimum(h / width, 1.0)
-        curve = ((h > 0) & (h < width)) * (self.epochs / width)
-        return _Model(value, alpha, curve, reach * a, b, 0.0)
+        h, beta = self._soft(m, width)
+        each = np.ones_like(h) if self.norm == "l1" else h / math.sqrt(e * float(h @ h) + slack**2)
+        loss = 0.0 if self.norm == "l1" else math.sqrt(e * float(h @ h) + slack**2)
+        value = reach * self.R * size + e * float(h.sum()) if self.norm == "l1" else self.R * size + loss
+        a, c = (reach * a, 0.0) if self.norm == "l1" else (a, 1 / loss)
+        if self.problem.is_joint:
+            inner = e * each / width
+            outer = None if self.norm == "l1" else e / loss
+            return _Model(value, e * each[:, None] * beta, _Rivals(beta, inner, outer), a, b, c)
+        curve = (beta > 0) * (e / loss) if self.norm == "l2" else ((beta > 0) & (beta < 1)) * (e / width)
+        return _Model(value, e * each * beta, curve, a, b, c)
 
     def _line(
         self,
@@ -428,7 +480,7 @@ class _Search:
 
         def times(q: Floats) -> Floats:
             out = model.a * (q - model.b * v * float(v @ q)) - model.c * pull * float(pull @ q)
-            product = self.problem.combine(model.curve * self._scores(q, zero_own=True))
+            product = self.problem.combine(model.curve * self._scores(q, zero_own=True))  # or `_Rivals`
             return out + product.ravel()
 
         step, r = np.zeros_like(g), -g
