@@ -1,14 +1,16 @@
 """The largest margin of a data set, bracketed: γ = max over unit u of min u·z, with a witness for each bound.
 
-By duality γ is also the distance of the hull of the z from the origin: for every unit u and all α ≥ 0, Σα = 1,
+By duality γ is also the distance of the hull of the z from the origin: for every unit u and every α ≥ 0 with
+Σα = 1
 
     min u·z  ≤  γ  ≤  ‖Σ α z‖,
 
-with equality on both sides for the nearest point w = Σ α z of the hull and u = w/‖w‖. A perceptron's w and the
-counts of its updates are such a pair already. From there: the nearest point of the hull of a few z, the working
-set (Wolfe's method, see `minnorm`); one pass over all rows for the smallest u·z, which gives a lower bound; the
-z with the smallest products enter the working set; and again. ‖w‖ falls with every pass. When the hull contains
-the origin, so does in the end that of the working set, and the upper bound is 0 up to rounding.
+with equality on both sides for the nearest point w = Σ α z of the hull and u = w/‖w‖. A perceptron's w and
+the counts of its updates are such a pair already. From there: the nearest point of the hull of a few z, the
+working set (MDM and Wolfe's method, see `minnorm`); one pass over all rows for the smallest u·z, which gives
+a lower bound; the z with the smallest products enter the working set; and again. ‖w‖ falls with every pass.
+When the hull contains the origin, so does in the end that of the working set, and the upper bound is 0 up to
+rounding.
 """
 
 from __future__ import annotations
@@ -16,17 +18,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.arrays import is_sparse
-from novikoff.model import Floats, Settings
+from novikoff.arrays import is_sparse, row_bytes, rows_of
+from novikoff.model import Floats, Settings, threads, width
 from novikoff.theory.minnorm import nearest
 from novikoff.theory.problem import Pairs, Problem, read_problem
-from novikoff.training import Plan, fit
+from novikoff.training import CALL_BYTES, Plan, fit
 
 Watch = Callable[[str, float | None], object]
 
@@ -35,6 +39,10 @@ ORIGIN = (
     1e-12  # relative to R: a hull that comes so near to the origin contains it for all that floats can say
 )
 UNIT = 2.0**-53
+TOLERANCE = 1e-15  # relative to R²: how far products of the Gram matrix are to be trusted
+MDM_FROM, MDM_SLICES = 500, 10  # points from which on MDM comes before Wolfe's method; 2 steps a point each
+SLICE = 1 << 29  # products in a native call, after which Python may interrupt
+SMALL = 1 << 20  # bytes of rows below which one thread is as good as more
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +127,8 @@ def max_margin(
     fit_intercept, intercept_scaling : the margin is measured in the lifted space (x, intercept_scaling).
     sample_weight : multiplies z.
     max_passes, time_limit : passes over all rows, seconds; the bracket reached by then is returned.
-    start : where to begin: a fitted linear estimator or model, (coef, intercept), or a `MaxMargin`; by default
-        a few epochs of the perceptron.
+    start : where to begin: a fitted linear estimator or model, (coef, intercept), or a `MaxMargin`; by
+        default a few epochs of the perceptron.
     watch : called as watch(text, fraction) after every pass.
 
     Returns
@@ -129,9 +137,9 @@ def max_margin(
 
     Examples
     --------
-    >>> found = max_margin([[0.0, 2.0], [0.0, -1.0], [3.0, -1.0]], [1, -1, -1])
+    >>> found = max_margin([[0.0, 3.0], [0.0, -1.0], [3.0, -1.0]], [1, -1, -1], fit_intercept=False)
     >>> f"{found.lower:.6f} {found.upper:.6f}", found.support.tolist(), found.coef.round(6).tolist()
-    ('1.500000 1.500000', [0, 1], [[0.0, 1.0]])
+    ('1.000000 1.000000', [1], [[0.0, 1.0]])
     """
     problem = read_problem(
         X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, sample_weight=sample_weight
@@ -199,6 +207,8 @@ def solve(
         search.run(gap, max_passes, time_limit, stop_when)
     except KeyboardInterrupt:
         search.interrupted = True
+    finally:
+        search.close()
     return search.result()
 
 
@@ -228,6 +238,17 @@ class Search:
         self.Z: Any = None
         self.gram = np.zeros((0, 0))
         self.u = np.zeros(self.problem.shape)
+        X = self.problem.X
+        self.rows, self.columns = rows_of(X), width(self.problem.n_classes)
+        n, jobs = self.problem.n_rows, threads(-1)
+        per_call = max(CALL_BYTES // (row_bytes(X) * max(self.problem.n_classes // 4, 1)), 1)
+        pieces = max(-(-n // per_call), jobs if n * row_bytes(X) > SMALL else 1)
+        self.cuts = list(pairwise(np.linspace(0, n, pieces + 1).astype(int).tolist()))
+        self.pool = ThreadPoolExecutor(jobs) if pieces > 1 and jobs > 1 else None
+
+    def close(self) -> None:
+        if self.pool:
+            self.pool.shutdown(cancel_futures=True)
 
     # -- the working set
     def take(self, pairs: Pairs) -> None:
@@ -312,20 +333,50 @@ class Search:
         if not norm > 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         u = u / norm
-        scores = self.problem.scores(u).ravel()
+        lowest, values = self._lowest(u)
         self.passes += 1
-        k = min(self.at_once, self.problem.n_pairs)
-        lowest = np.argpartition(scores, k - 1)[:k]
-        lowest = lowest[np.lexsort((lowest, scores[lowest]))]
-        values = scores[lowest]
-        if values[0] > self.lower:
+        if len(values) and values[0] > self.lower:
             self.lower, self.u = float(values[0]), u
         return lowest, values
+
+    def _lowest(self, u: Floats) -> tuple[Pairs, Floats]:
+        """The `at_once` smallest u·z of all pairs, in float arithmetic, smallest first."""
+        problem, k = self.problem, self.at_once
+        coef, intercept = problem.coefficients(u)
+        weights, bias = np.zeros((problem.n_features, self.columns)), np.zeros(self.columns)
+        weights[:, : len(coef)], bias[: len(coef)] = coef.T, intercept
+
+        def part(cut: tuple[int, int]) -> tuple[Pairs, Floats]:
+            return _core.lowest(
+                self.rows, problem.labels, problem.weights, weights, bias, problem.n_classes, *cut, k
+            )
+
+        parts = list(self.pool.map(part, self.cuts) if self.pool else map(part, self.cuts))
+        pairs, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((pairs, values))[:k]
+        return pairs[order], values[order]
+
+    def improve(self, gap: float) -> None:
+        """Bring α to the nearest point of the working set's hull."""
+        m = len(self.alpha)
+        alpha = np.ascontiguousarray(self.alpha)
+        if m > MDM_FROM:  # far away, steps between two points are cheaper than corrals
+            for _ in range(MDM_SLICES):
+                if _core.mdm(self.gram, alpha, 2 * m, gap / 4) < 2 * m:
+                    break
+        rounds = max(SLICE // (m * m), 1)
+        for _ in range(-(-4 * m // rounds)):
+            if _core.wolfe(self.gram, alpha, rounds, TOLERANCE):
+                break
+        self.alpha = alpha
+        square = float(alpha @ (self.gram @ alpha))
+        if 100 * TOLERANCE * float(self.gram.diagonal().max()) > gap * square:  # beyond the digits of G
+            self.alpha = nearest(self.Z, self.gram, alpha)
 
     def run(self, gap: float, max_passes: int, time_limit: float | None, stop_when: str | None) -> None:
         began = time.monotonic()
         while True:
-            self.alpha = nearest(self.Z, self.gram, self.alpha)
+            self.improve(gap)
             w = self.Z.T @ self.alpha
             self.upper = math.ldexp(_norm(w), self.exponent)
             lowest, values = self.look(w.reshape(self.problem.shape))

@@ -1,14 +1,18 @@
 """The point of a polytope that is nearest to the origin: Wolfe's active-set method.
 
-Given points z_1 … z_m as rows, find α ≥ 0, Σα = 1, such that w = Σ α z is as short as can be. It is so if and
-only if w·z ≥ w·w for every point. A *corral* F is a set of affinely independent points whose nearest point lies
-inside their hull; the weights of the nearest point of the plane through them solve, with any s > 0,
+Given points z_1 … z_m as rows, find α ≥ 0, Σα = 1, such that w = Σ α z is as short as can be. It is so if
+and only if w·z ≥ w·w for every point. A *corral* F is a set of affinely independent points whose nearest
+point lies inside their hull; the weights of the nearest point of the plane through them solve, with any
+s > 0,
 
     (G_FF + s·11ᵀ) β = 1,    α = β / Σβ,
 
-where G = Z Zᵀ, also where that plane goes through the origin. Each round takes the point with the smallest w·z
-into F; while α would leave the simplex, it goes as far as it can and points whose weight became 0 leave F
+where G = Z Zᵀ, also where that plane goes through the origin. Each round takes the point with the smallest
+w·z into F; while α would leave the simplex, it goes as far as it can and points whose weight became 0 leave F
 (P. Wolfe, Finding the nearest point in a polytope, 1976). ‖w‖ falls in every round, so no corral comes twice.
+
+The native loops `_core.wolfe` and `_core.mdm` work on G alone, which is fast; `nearest` is what they are held
+against, and what goes on where ‖w‖² is too small beside ‖z‖² for the digits of G.
 """
 
 from __future__ import annotations
@@ -33,8 +37,9 @@ def refined(Z: Any, F: Any, alpha: Floats, factor: Any) -> Floats:
     part = Z[F]
     p = sl.cho_solve(factor, part @ (part.T @ alpha))
     q = sl.cho_solve(factor, np.ones(len(alpha)))
-    out: Floats = alpha - p + q * (p.sum() / q.sum())
-    return out / out.sum()
+    moved: Floats = alpha - p + q * (p.sum() / q.sum())
+    moved /= moved.sum()
+    return moved
 
 
 def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolerance: float = 1e-15) -> Floats:
