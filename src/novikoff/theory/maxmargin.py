@@ -297,7 +297,10 @@ class Search:
         if u is None or not np.any(u):
             u = self.problem.combine(self._uniform())
         lowest, _ = self.look(np.asarray(u, dtype=np.float64))
-        self.take(_union(pairs[: self.at_once], lowest))
+        chosen = _union(pairs[: self.at_once], lowest)
+        if not len(chosen):  # u was 0: any pair will do
+            chosen = np.array([int(self.problem.is_joint and self.problem.labels[0] == 0)])
+        self.take(chosen)
         self.alpha[int(np.argmin(self.gram.diagonal()))] = 1.0
 
     def _uniform(self) -> Floats:
@@ -379,6 +382,10 @@ class Search:
         """Bring α to the nearest point of the working set's hull."""
         m = len(self.alpha)
         alpha = np.ascontiguousarray(self.alpha)
+        squares = self.gram.diagonal()
+        if squares.min() <= ORIGIN**2 * squares.max():  # a point that is as good as the origin
+            self.alpha = np.where(np.arange(m) == int(np.argmin(squares)), 1.0, 0.0)
+            return
         if min(m, self.problem.dimension) > MDM_FROM:  # steps between two points are cheaper than corrals
             for _ in range(MDM_SLICES):
                 if _core.mdm(self.gram, alpha, 2 * m, gap / 4) < 2 * m:
@@ -398,13 +405,15 @@ class Search:
             self.improve(gap)
             w = self.Z.T @ self.alpha
             self.upper = math.ldexp(_norm(w), self.exponent)
+            if self.passes >= max_passes:
+                return
             lowest, values = self.look(w.reshape(self.problem.shape))
             if self.watch is not None:
                 text = f"pass {self.passes}: margin between {self.lower:.6g} and {self.upper:.6g}"
                 self.watch(text, None)
             if self.upper - self.lower <= gap * self.upper or self.upper <= ORIGIN * self.radius:
                 return
-            if self.passes >= max_passes or (stop_when == "separating" and self.lower > 0):
+            if stop_when == "separating" and self.lower > 0:
                 return
             if time_limit is not None and time.monotonic() - began > time_limit:
                 return
@@ -427,6 +436,8 @@ class Search:
         shape = (problem.n_rows, problem.n_classes) if problem.is_joint else (problem.n_rows,)
         alpha = np.zeros(math.prod(shape))
         alpha[self.pairs] = self.alpha
+        if not self.u.any():
+            self.u.flat[:1] = 1.0  # nothing better was found
         upper = self._rigorous_upper()
         lower = self._rigorous_lower()
         return MaxMargin(
@@ -442,8 +453,6 @@ class Search:
     def _rigorous_lower(self) -> float:
         """The margin of u, rounded down."""
         problem, u = self.problem, self.u
-        if not u.any():
-            return -math.inf
         value = problem.smallest(u).value
         # `smallest` is of the intercept c·u_last as a float, which may be half a unit off.
         _, intercept = problem.coefficients(u)
@@ -463,23 +472,26 @@ class Search:
             return math.inf
         used = np.flatnonzero(self.alpha)
         alpha = self.alpha[used]
-        Z = self.Z[used]
-        columns = Z.T if self.dense else Z.tocsc()
+        Z = self.problem.signed_rows(self.pairs[used])
+        columns: Any = Z.tocsc() if is_sparse(Z) else np.ascontiguousarray(Z.T)
         w = np.empty(self.problem.dimension)
-        for j in range(len(w)):  # each correctly rounded
-            if self.dense:
-                w[j] = _core.exact_dot(np.ascontiguousarray(columns[j]), alpha)[1]
-            else:
+        for j in range(len(w)):  # each correctly rounded, and not to 0
+            if is_sparse(Z):
                 part = slice(columns.indptr[j], columns.indptr[j + 1])
-                w[j] = _core.exact_dot(columns.data[part], alpha[columns.indices[part]])[1]
-        norm = _norm(w) * (1 + (len(w) + 8) * UNIT)
+                sign, value = _core.exact_dot(columns.data[part], alpha[columns.indices[part]])
+            else:
+                sign, value = _core.exact_dot(columns[j], alpha)
+            w[j] = value if value else sign * 2.0**-1074
+        norm = _norm(w)
+        if not norm:
+            return 0.0
+        norm *= 1 + (len(w) + 8) * UNIT
         if self.problem.weights is not None:  # weight·x was rounded once
-            norm += 1.01 * UNIT * float(np.sqrt(self.gram.diagonal()[used]) @ alpha)
-        norm = norm / math.fsum(alpha) * (1 + 8 * UNIT) + len(w) * 2.0**-1073
-        try:
-            return math.ldexp(norm, self.exponent) if norm > len(w) * 2.0**-1073 else 0.0
-        except OverflowError:
-            return math.inf
+            norm += 1.01 * UNIT * float(self.problem.lengths()[self._row(self.pairs[used])] @ alpha)
+        return float(norm / math.fsum(alpha) * (1 + 8 * UNIT) + 2.0**-1073)
+
+    def _row(self, pairs: Pairs) -> Pairs:
+        return pairs // self.problem.n_classes if self.problem.is_joint else pairs
 
 
 def _norm(v: Floats) -> float:

@@ -92,7 +92,12 @@ def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolera
     """
     size = float(gram.diagonal().max())
     alpha = alpha.copy()
-    F = settle(Z, gram, [int(i) for i in np.flatnonzero(alpha)], alpha)
+    try:
+        F = settle(Z, gram, [int(i) for i in np.flatnonzero(alpha)], alpha)
+    except sl.LinAlgError:  # dependent after all
+        F = [int(np.argmin(gram.diagonal()))]
+        alpha[:] = 0.0
+        alpha[F] = 1.0
     best, shortest, since = alpha, math.inf, 0
     for _ in range(rounds):
         alpha /= alpha.sum()
