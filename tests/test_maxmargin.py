@@ -19,7 +19,7 @@ from novikoff.theory import max_margin
 from novikoff.theory.maxmargin import Search, solve
 from novikoff.theory.minnorm import nearest
 from novikoff.theory.problem import read_problem
-from strategies import datasets, extreme, separable, values
+from strategies import datasets, extreme, separable
 from test_perceptron import LECTURE
 
 
@@ -32,7 +32,7 @@ def vectors(problem):
 
 
 def by_enumeration(Z):
-    """The distance of the hull from the origin: the nearest point is that of the plane through some points."""
+    """The distance of the hull from the origin: its nearest point is that of a plane through some points."""
     best = math.inf
     for k in range(1, min(len(Z), Z.shape[1] + 1) + 1):
         for chosen in itertools.combinations(range(len(Z)), k):
@@ -45,7 +45,7 @@ def by_enumeration(Z):
 
 
 def bounds_hold(problem, found):
-    """Both bounds on rational numbers: (min u·z)² ≥ lower²·u·u, where that is positive, and ‖Σ α z‖ ≤ upper."""
+    """Both bounds in rationals: (min u·z)² ≥ lower²·u·u, where that is positive, and ‖Σ α z‖ ≤ upper·Σα."""
     Z, pairs = vectors(problem)
     rows = [[Fraction(float(v)) for v in z] for z in Z]
     u = [Fraction(float(v)) for v in found.u.ravel()]
@@ -87,7 +87,7 @@ def test_three_classes_are_separated_jointly(data, fit_intercept):
     found = solve(problem, gap=1e-9)
     bounds_hold(problem, found)
     assert found.alpha.shape == (len(X), 3) and not found.alpha[np.arange(len(X)), problem.labels].any()
-    Z, pairs = vectors(problem)
+    Z, _ = vectors(problem)
     if np.abs(Z).max() < 1e6:
         flat = np.zeros(len(Z))
         flat[int(np.argmin(np.square(Z).sum(axis=1)))] = 1.0

@@ -83,8 +83,8 @@ def settle(Z: Any, gram: Floats, F: list[int], alpha: Floats, floor: float = 0.0
 def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolerance: float = 1e-15) -> Floats:
     """The α of the nearest point, from an α whose support is affinely independent.
 
-    Ends when w·z ≥ w·w − tolerance·‖w‖·max‖z‖ for all points, when w is 0 up to rounding, after so many rounds,
-    or when w has not become shorter for long, which is due to rounding. The shortest is returned.
+    Ends when w·z ≥ w·w − tolerance·‖w‖·max‖z‖ for all points, when w is 0 up to rounding, after so many
+    rounds, or when w has not become shorter for long, which is due to rounding. The shortest is returned.
 
     >>> Z = np.array([[1.0, 2.0], [1.0, -1.0], [5.0, 0.0]])
     >>> nearest(Z, Z @ Z.T, np.array([0.0, 0.0, 1.0]))
