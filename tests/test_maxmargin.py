@@ -319,6 +319,16 @@ def test_ctrl_c_gives_the_bracket_so_far():
     assert "interrupted" in str(found) and found.to_dict()["interrupted"]
 
 
+def test_ctrl_c_before_anything_was_found(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "look", interrupt)
+    found = max_margin([[3.0, 4.0], [1.0, 1.0]], [1, -1], fit_intercept=False)
+    assert found.interrupted and found.passes == 0 and found.alpha.sum() == 1
+    assert found.lower <= 0 < found.upper < math.inf
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [

@@ -297,11 +297,15 @@ class Search:
         if u is None or not np.any(u):
             u = self.problem.combine(self._uniform())
         lowest, _ = self.look(np.asarray(u, dtype=np.float64))
-        chosen = _union(pairs[: self.at_once], lowest)
-        if not len(chosen):  # u was 0: any pair will do
-            chosen = np.array([int(self.problem.is_joint and self.problem.labels[0] == 0)])
-        self.take(chosen)
-        self.alpha[int(np.argmin(self.gram.diagonal()))] = 1.0
+        self.take(_union(pairs[: self.at_once], lowest))
+        self._anywhere()
+
+    def _anywhere(self) -> None:
+        """Some α where there is none: the shortest point."""
+        if not len(self.pairs):
+            self.take(np.array([int(self.problem.is_joint and self.problem.labels[0] == 0)]))
+        if not self.alpha.any():
+            self.alpha[int(np.argmin(self.gram.diagonal()))] = 1.0
 
     def _uniform(self) -> Floats:
         shape = (
@@ -434,6 +438,7 @@ class Search:
     def result(self) -> MaxMargin:
         problem = self.problem
         shape = (problem.n_rows, problem.n_classes) if problem.is_joint else (problem.n_rows,)
+        self._anywhere()
         alpha = np.zeros(math.prod(shape))
         alpha[self.pairs] = self.alpha
         if not self.u.any():
@@ -468,8 +473,6 @@ class Search:
 
     def _rigorous_upper(self) -> float:
         """‖Σ α z‖/Σα, rounded up."""
-        if not len(self.pairs) or not self.alpha.any():
-            return math.inf
         used = np.flatnonzero(self.alpha)
         alpha = self.alpha[used]
         Z = self.problem.signed_rows(self.pairs[used])
