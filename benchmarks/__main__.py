@@ -10,8 +10,9 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import dense, exactness, files, machine, online, sparse, startup, verifying
-from benchmarks import dense, exactness, files, machine, online, separability, sparse, startup
+from benchmarks import (
+    dense, exactness, files, machine, margins, online, separability, sparse, startup, verifying,
+)
 from benchmarks.table import Row, aligned
 
 BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "import": startup.imports,
     "memory": startup.memory,
     "verifying": verifying.verifying,
+    "margins": margins.largest,
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
     "verdicts": separability.verdicts,

@@ -128,8 +128,9 @@ Visits visits(const Labels& y, const std::optional<Floats>& c, const std::option
 
 void bind_voted(nb::module_& m);  // voted.cpp
 
-void bind_online(nb::module_&);  // online.cpp
-void bind_winnow(nb::module_&);  // winnow.cpp
+void bind_margins(nb::module_&);  // margins.cpp
+void bind_online(nb::module_&);   // online.cpp
+void bind_winnow(nb::module_&);   // winnow.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
 void bind_named(nb::module_&);   // named.cpp
@@ -358,6 +359,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         nb::arg("a"), nb::arg("b"), nb::arg("compensated") = true,
         "Sign and correctly rounded value of a.b; without the compensated sum, by the accumulator alone.");
 
+    bind_margins(m);
     bind_voted(m);
 
     m.def(

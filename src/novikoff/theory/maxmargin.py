@@ -1,14 +1,16 @@
 """The largest margin of a data set, bracketed: γ = max over unit u of min u·z, with a witness for each bound.
 
-By duality γ is also the distance of the hull of the z from the origin: for every unit u and all α ≥ 0, Σα = 1,
+By duality γ is also the distance of the hull of the z from the origin: for every unit u and every α ≥ 0 with
+Σα = 1
 
     min u·z  ≤  γ  ≤  ‖Σ α z‖,
 
-with equality on both sides for the nearest point w = Σ α z of the hull and u = w/‖w‖. A perceptron's w and the
-counts of its updates are such a pair already. From there: the nearest point of the hull of a few z, the working
-set (Wolfe's method, see `minnorm`); one pass over all rows for the smallest u·z, which gives a lower bound; the
-z with the smallest products enter the working set; and again. ‖w‖ falls with every pass. When the hull contains
-the origin, so does in the end that of the working set, and the upper bound is 0 up to rounding.
+with equality on both sides for the nearest point w = Σ α z of the hull and u = w/‖w‖. A perceptron's w and
+the counts of its updates are such a pair already. From there: the nearest point of the hull of a few z, the
+working set (MDM and Wolfe's method, see `minnorm`); one pass over all rows for the smallest u·z, which gives
+a lower bound; the z with the smallest products enter the working set; and again. ‖w‖ falls with every pass.
+When the hull contains the origin, so does in the end that of the working set, and the upper bound is 0 up to
+rounding.
 """
 
 from __future__ import annotations
@@ -16,17 +18,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.arrays import is_sparse
-from novikoff.model import Floats, Settings
+from novikoff.arrays import is_sparse, row_bytes, rows_of
+from novikoff.model import Floats, Settings, threads, width
 from novikoff.theory.minnorm import nearest
 from novikoff.theory.problem import Pairs, Problem, read_problem
-from novikoff.training import Plan, fit
+from novikoff.training import CALL_BYTES, Plan, fit
 
 Watch = Callable[[str, float | None], object]
 
@@ -35,6 +39,12 @@ ORIGIN = (
     1e-12  # relative to R: a hull that comes so near to the origin contains it for all that floats can say
 )
 UNIT = 2.0**-53
+TOLERANCE = 1e-15  # relative to R²: how far products of the Gram matrix are to be trusted
+MDM_FROM, MDM_SLICES = 1000, 10  # support from which on MDM comes before Wolfe's method; 2 steps a point each
+SAMPLE_FROM, SAMPLE_SHARE = 20_000, 8  # rows from which on every eighth, at random, is looked at first
+SAMPLE_GAP, SAMPLE_PASSES = 0.01, 20
+SLICE = 1 << 29  # products in a native call, after which Python may interrupt
+SMALL = 1 << 20  # bytes of rows below which one thread is as good as more
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +129,8 @@ def max_margin(
     fit_intercept, intercept_scaling : the margin is measured in the lifted space (x, intercept_scaling).
     sample_weight : multiplies z.
     max_passes, time_limit : passes over all rows, seconds; the bracket reached by then is returned.
-    start : where to begin: a fitted linear estimator or model, (coef, intercept), or a `MaxMargin`; by default
-        a few epochs of the perceptron.
+    start : where to begin: a fitted linear estimator or model, (coef, intercept), or a `MaxMargin`; by
+        default a few epochs of the perceptron.
     watch : called as watch(text, fraction) after every pass.
 
     Returns
@@ -129,9 +139,9 @@ def max_margin(
 
     Examples
     --------
-    >>> found = max_margin([[0.0, 2.0], [0.0, -1.0], [3.0, -1.0]], [1, -1, -1])
+    >>> found = max_margin([[0.0, 3.0], [0.0, -1.0], [3.0, -1.0]], [1, -1, -1], fit_intercept=False)
     >>> f"{found.lower:.6f} {found.upper:.6f}", found.support.tolist(), found.coef.round(6).tolist()
-    ('1.500000 1.500000', [0, 1], [[0.0, 1.0]])
+    ('1.000000 1.000000', [1], [[0.0, 1.0]])
     """
     problem = read_problem(
         X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, sample_weight=sample_weight
@@ -199,6 +209,8 @@ def solve(
         search.run(gap, max_passes, time_limit, stop_when)
     except KeyboardInterrupt:
         search.interrupted = True
+    finally:
+        search.close()
     return search.result()
 
 
@@ -210,6 +222,7 @@ class Search:
     watch: Watch | None = None
     passes: int = 0
     interrupted: bool = False
+    careful: bool = False  # the digits of the Gram matrix are not enough
     u: Floats = field(init=False)  # the best so far, and a lower bound that is right up to rounding
     lower: float = -math.inf
     pairs: Pairs = field(init=False)  # the working set
@@ -223,11 +236,22 @@ class Search:
         if self.radius > 0:
             self.exponent = int(np.frexp(min(self.radius, 2.0**1023))[1])
         self.dense = not is_sparse(self.problem.X) or self.problem.dimension <= 4096
-        self.at_once = min(max(self.problem.dimension + 1, 16), 1000)  # points taken in after a pass
+        self.at_once = min(max(2 * self.problem.dimension + 2, 16), 1000)  # points taken in after a pass
         self.pairs, self.alpha = np.zeros(0, dtype=np.int64), np.zeros(0)
         self.Z: Any = None
         self.gram = np.zeros((0, 0))
         self.u = np.zeros(self.problem.shape)
+        X = self.problem.X
+        self.rows, self.columns = rows_of(X), width(self.problem.n_classes)
+        n, jobs = self.problem.n_rows, threads(-1)
+        per_call = max(CALL_BYTES // (row_bytes(X) * max(self.problem.n_classes // 4, 1)), 1)
+        pieces = max(-(-n // per_call), jobs if n * row_bytes(X) > SMALL else 1)
+        self.cuts = list(pairwise(np.linspace(0, n, pieces + 1).astype(int).tolist()))
+        self.pool = ThreadPoolExecutor(jobs) if pieces > 1 and jobs > 1 else None
+
+    def close(self) -> None:
+        if self.pool:
+            self.pool.shutdown(cancel_futures=True)
 
     # -- the working set
     def take(self, pairs: Pairs) -> None:
@@ -263,7 +287,7 @@ class Search:
     # -- where to begin
     def begin(self, u: Floats | None, alpha: Floats | None) -> None:
         if u is None and alpha is None:
-            u, pairs = self._perceptron()
+            u, pairs = self._sample() if self.problem.n_rows >= SAMPLE_FROM else self._perceptron()
         elif alpha is None:
             pairs = np.zeros(0, dtype=np.int64)
         else:
@@ -273,8 +297,15 @@ class Search:
         if u is None or not np.any(u):
             u = self.problem.combine(self._uniform())
         lowest, _ = self.look(np.asarray(u, dtype=np.float64))
-        self.take(_union(pairs[: 2 * self.at_once], lowest))
-        self.alpha[int(np.argmin(self.gram.diagonal()))] = 1.0
+        self.take(_union(pairs[: self.at_once], lowest))
+        self._anywhere()
+
+    def _anywhere(self) -> None:
+        """Some α where there is none: the shortest point."""
+        if not len(self.pairs):
+            self.take(np.array([int(self.problem.is_joint and self.problem.labels[0] == 0)]))
+        if not self.alpha.any():
+            self.alpha[int(np.argmin(self.gram.diagonal()))] = 1.0
 
     def _uniform(self) -> Floats:
         shape = (
@@ -284,6 +315,22 @@ class Search:
         if self.problem.is_joint:
             alpha[np.arange(self.problem.n_rows), self.problem.labels] = 0.0
         return alpha
+
+    def _sample(self) -> tuple[Floats | None, Pairs]:
+        """The same from a sample of the rows, whose margin is found first: its passes are cheaper."""
+        problem = self.problem
+        rng = np.random.default_rng(0)
+        rows = np.sort(rng.choice(problem.n_rows, problem.n_rows // SAMPLE_SHARE, replace=False))
+        search = Search(problem.some(rows))
+        try:
+            search.begin(None, None)
+            search.run(SAMPLE_GAP, SAMPLE_PASSES, None, None)
+        finally:
+            search.close()
+        pairs = search.pairs[np.argsort(-search.alpha, kind="stable")]
+        k = problem.n_classes if problem.is_joint else 1
+        w = search.Z.T @ search.alpha
+        return w.reshape(problem.shape), rows[pairs // k] * k + pairs % k
 
     def _perceptron(self) -> tuple[Floats | None, Pairs]:
         """The w of a few epochs, and the pairs it was updated with, most frequent first."""
@@ -312,39 +359,78 @@ class Search:
         if not norm > 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         u = u / norm
-        scores = self.problem.scores(u).ravel()
+        lowest, values = self._lowest(u)
         self.passes += 1
-        k = min(self.at_once, self.problem.n_pairs)
-        lowest = np.argpartition(scores, k - 1)[:k]
-        lowest = lowest[np.lexsort((lowest, scores[lowest]))]
-        values = scores[lowest]
-        if values[0] > self.lower:
+        if len(values) and values[0] > self.lower:
             self.lower, self.u = float(values[0]), u
         return lowest, values
+
+    def _lowest(self, u: Floats) -> tuple[Pairs, Floats]:
+        """The `at_once` smallest u·z of all pairs, in float arithmetic, smallest first."""
+        problem, k = self.problem, self.at_once
+        coef, intercept = problem.coefficients(u)
+        weights, bias = np.zeros((problem.n_features, self.columns)), np.zeros(self.columns)
+        weights[:, : len(coef)], bias[: len(coef)] = coef.T, intercept
+
+        def part(cut: tuple[int, int]) -> tuple[Pairs, Floats]:
+            return _core.lowest(
+                self.rows, problem.labels, problem.weights, weights, bias, problem.n_classes, *cut, k
+            )
+
+        parts = list(self.pool.map(part, self.cuts) if self.pool else map(part, self.cuts))
+        pairs, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((pairs, values))[:k]
+        return pairs[order], values[order]
+
+    def improve(self, gap: float) -> None:
+        """Bring α to the nearest point of the working set's hull."""
+        m = len(self.alpha)
+        alpha = np.ascontiguousarray(self.alpha)
+        squares = self.gram.diagonal()
+        if squares.min() <= ORIGIN**2 * squares.max():  # a point that is as good as the origin
+            self.alpha = np.where(np.arange(m) == int(np.argmin(squares)), 1.0, 0.0)
+            return
+        if min(m, self.problem.dimension) > MDM_FROM:  # steps between two points are cheaper than corrals
+            for _ in range(MDM_SLICES):
+                if _core.mdm(self.gram, alpha, 2 * m, gap / 4) < 2 * m:
+                    break
+        rounds = max(SLICE // (m * m), 1)
+        for _ in range(-(-4 * m // rounds)):
+            if _core.wolfe(self.gram, alpha, rounds, TOLERANCE):
+                break
+        square = float(alpha @ (self.gram @ alpha))
+        if self.careful or 10 * TOLERANCE * float(self.gram.diagonal().max()) > gap * square:
+            alpha = nearest(self.Z, self.gram, alpha)  # beyond the digits of G
+        self.alpha = alpha
 
     def run(self, gap: float, max_passes: int, time_limit: float | None, stop_when: str | None) -> None:
         began = time.monotonic()
         while True:
-            self.alpha = nearest(self.Z, self.gram, self.alpha)
+            self.improve(gap)
             w = self.Z.T @ self.alpha
             self.upper = math.ldexp(_norm(w), self.exponent)
+            if self.passes >= max_passes:
+                return
             lowest, values = self.look(w.reshape(self.problem.shape))
             if self.watch is not None:
                 text = f"pass {self.passes}: margin between {self.lower:.6g} and {self.upper:.6g}"
                 self.watch(text, None)
             if self.upper - self.lower <= gap * self.upper or self.upper <= ORIGIN * self.radius:
                 return
-            if self.passes >= max_passes or (stop_when == "separating" and self.lower > 0):
+            if stop_when == "separating" and self.lower > 0:
                 return
             if time_limit is not None and time.monotonic() - began > time_limit:
                 return
             new = lowest[(values < self.upper) & ~np.isin(lowest, self.pairs)]
             if not len(new):
-                return  # rounding decides from here on
-            if len(self.pairs) > 4 * self.at_once:
+                if self.careful:
+                    return  # rounding decides from here on
+                self.careful = True
+                continue
+            if len(self.pairs) > 3 * self.at_once:
                 closeness = self.Z @ w
                 order = np.lexsort((closeness, self.alpha <= 0))
-                keep = max(int(np.count_nonzero(self.alpha)), 2 * self.at_once)
+                keep = max(int(np.count_nonzero(self.alpha)), self.at_once)
                 self.keep(np.sort(order[:keep]))
             self.take(new)
 
@@ -352,8 +438,11 @@ class Search:
     def result(self) -> MaxMargin:
         problem = self.problem
         shape = (problem.n_rows, problem.n_classes) if problem.is_joint else (problem.n_rows,)
+        self._anywhere()
         alpha = np.zeros(math.prod(shape))
         alpha[self.pairs] = self.alpha
+        if not self.u.any():
+            self.u.flat[:1] = 1.0  # nothing better was found
         upper = self._rigorous_upper()
         lower = self._rigorous_lower()
         return MaxMargin(
@@ -369,8 +458,6 @@ class Search:
     def _rigorous_lower(self) -> float:
         """The margin of u, rounded down."""
         problem, u = self.problem, self.u
-        if not u.any():
-            return -math.inf
         value = problem.smallest(u).value
         # `smallest` is of the intercept c·u_last as a float, which may be half a unit off.
         _, intercept = problem.coefficients(u)
@@ -386,27 +473,28 @@ class Search:
 
     def _rigorous_upper(self) -> float:
         """‖Σ α z‖/Σα, rounded up."""
-        if not len(self.pairs) or not self.alpha.any():
-            return math.inf
         used = np.flatnonzero(self.alpha)
         alpha = self.alpha[used]
-        Z = self.Z[used]
-        columns = Z.T if self.dense else Z.tocsc()
+        Z = self.problem.signed_rows(self.pairs[used])
+        columns: Any = Z.tocsc() if is_sparse(Z) else np.ascontiguousarray(Z.T)
         w = np.empty(self.problem.dimension)
-        for j in range(len(w)):  # each correctly rounded
-            if self.dense:
-                w[j] = _core.exact_dot(np.ascontiguousarray(columns[j]), alpha)[1]
-            else:
+        for j in range(len(w)):  # each correctly rounded, and not to 0
+            if is_sparse(Z):
                 part = slice(columns.indptr[j], columns.indptr[j + 1])
-                w[j] = _core.exact_dot(columns.data[part], alpha[columns.indices[part]])[1]
-        norm = _norm(w) * (1 + (len(w) + 8) * UNIT)
+                sign, value = _core.exact_dot(columns.data[part], alpha[columns.indices[part]])
+            else:
+                sign, value = _core.exact_dot(columns[j], alpha)
+            w[j] = value if value else sign * 2.0**-1074
+        norm = _norm(w)
+        if not norm:
+            return 0.0
+        norm *= 1 + (len(w) + 8) * UNIT
         if self.problem.weights is not None:  # weight·x was rounded once
-            norm += 1.01 * UNIT * float(np.sqrt(self.gram.diagonal()[used]) @ alpha)
-        norm = norm / math.fsum(alpha) * (1 + 8 * UNIT) + len(w) * 2.0**-1073
-        try:
-            return math.ldexp(norm, self.exponent) if norm > len(w) * 2.0**-1073 else 0.0
-        except OverflowError:
-            return math.inf
+            norm += 1.01 * UNIT * float(self.problem.lengths()[self._row(self.pairs[used])] @ alpha)
+        return float(norm / math.fsum(alpha) * (1 + 8 * UNIT) + 2.0**-1073)
+
+    def _row(self, pairs: Pairs) -> Pairs:
+        return pairs // self.problem.n_classes if self.problem.is_joint else pairs
 
 
 def _norm(v: Floats) -> float:
