@@ -10,7 +10,9 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import dense, exactness, files, machine, online, sparse, startup
+from benchmarks import (
+    dense, exactness, files, machine, margins, online, separability, sparse, startup, verifying,
+)
 from benchmarks.table import Row, aligned
 
 BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
@@ -26,8 +28,11 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "help": startup.helps,
     "import": startup.imports,
     "memory": startup.memory,
+    "verifying": verifying.verifying,
+    "margins": margins.largest,
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
+    "verdicts": separability.verdicts,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\

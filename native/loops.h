@@ -61,8 +61,15 @@ NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
 // one comparison with a number that changes only at updates. Everything else is settled exactly.
 // On the first visit to a row (First) its norm, its finiteness and its indices are checked in the
 // same pass over its memory.
-template <bool First, bool Binary, class Rows>
-Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
+//
+// `watch` hears of every visit whether the example was right, and may end the loop there.
+struct Unwatched {
+    static constexpr bool right() { return false; }
+    static constexpr void wrong() {}
+};
+
+template <bool First, bool Binary, class Rows, class Watch = Unwatched>
+Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {}) {
     const int64_t before = m.visits, ahead = rows.lookahead();
     const double at = m.threshold(), doubts = Binary ? 1.000001 : 2.000002;  // d is one score, or two
     Ahead to{0, 0, m.weights, m.stride, v.order != nullptr, m.features * m.stride * 8 > (1 << 18)};
@@ -97,10 +104,16 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v) {
             class_scores(row, m, s);
         }
         const double d = Binary ? (y ? s[0] : -s[0]) : s[y] - best_other(s, m.classes, y);
-        if (d > limit) continue;
+        if (d > limit) {
+            if (watch.right()) return m.visits = before + t + 1 - v.begin, Outcome{};
+            continue;
+        }
         m.visits = before + t - v.begin;
+        const int64_t mistakes = m.mistakes;
         if (!m.settle(row, i, y, v.weight(i), s, m.error)) return {Problem::overflow, i};
         limit = at + doubts * m.error + at * 0x1p-50;
+        if (m.mistakes > mistakes) watch.wrong();
+        else if (watch.right()) return m.visits = before + t + 1 - v.begin, Outcome{};
     }
     m.visits = before + v.end - v.begin;
     return {};
@@ -148,7 +161,15 @@ inline int64_t clear_winner(const double* s, int64_t classes, double slack) {
     return s[best] - best_other(s, classes, best) > 2.000002 * slack ? best : -1;
 }
 
-// The predicted class of each row of a range: the exact sign, or the exact argmax.
+// The class of a row: the exact sign, or the exact argmax. `s` and `slack` come from `evaluate`.
+template <class Row>
+NOVIKOFF_INLINE int64_t decide(Learner& m, const Row& row, const double* s, double slack) {
+    if (m.binary()) return s[0] > slack || (!(s[0] < -slack) && m.difference_sign(row, 1, 0, 0.0) >= 0);
+    const int64_t best = clear_winner(s, m.classes, slack);
+    return best >= 0 ? best : m.settle_rival(row, s, -1, slack);
+}
+
+// The predicted class of each row of a range.
 template <class Rows>
 Outcome predict(Learner& m, const Rows& rows, int64_t begin, int64_t end, int32_t* out) {
     std::vector<double> scratch(m.binary() ? 1 : m.stride);
@@ -157,12 +178,7 @@ Outcome predict(Learner& m, const Rows& rows, int64_t begin, int64_t end, int32_
         const auto row = rows[i];
         Problem problem = evaluate(m, row, s, slack);
         if (problem != Problem::none) return {problem, i};
-        if (m.binary()) {
-            out[i] = s[0] > slack || (!(s[0] < -slack) && m.difference_sign(row, 1, 0, 0.0) >= 0);
-        } else {
-            int64_t best = clear_winner(s, m.classes, slack);
-            out[i] = int32_t(best >= 0 ? best : m.settle_rival(row, s, -1, slack));
-        }
+        out[i] = int32_t(decide(m, row, s, slack));
     }
     return {};
 }

@@ -5,6 +5,7 @@
 
 #include "binding.h"
 #include "loops.h"
+#include "pocket.h"
 
 Rule rule_named(const std::string& s) {
     if (s == "perceptron") return Rule::perceptron;
@@ -127,7 +128,9 @@ Visits visits(const Labels& y, const std::optional<Floats>& c, const std::option
 
 void bind_voted(nb::module_& m);  // voted.cpp
 
-void bind_online(nb::module_&);  // online.cpp
+void bind_margins(nb::module_&);  // margins.cpp
+void bind_online(nb::module_&);   // online.cpp
+void bind_winnow(nb::module_&);   // winnow.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
 void bind_named(nb::module_&);   // named.cpp
@@ -210,6 +213,43 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
         nb::arg("begin"), nb::arg("end"), nb::arg("first"),
         "Learn from a range of visits; `first` checks each row as it comes. Returns (problem, row).");
+
+    nb::class_<Streak>(m, "Streak", "Runs of right examples: of the present weights and of those in the pocket.")
+        .def(nb::init<>())
+        .def_rw("run", &Streak::run)
+        .def_rw("longest", &Streak::longest)
+        .def_rw("looked", &Streak::looked)
+        .def_rw("held", &Streak::held);
+
+    m.def(
+        "pocket_epoch",
+        [](PyLearner& l, Streak& streak, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
+           const std::optional<Order>& order, int64_t begin, int64_t end, bool first) {
+            check_visits(rows, l, y, c, order, begin, end);
+            const Visits v = visits(y, c, order, begin, end);
+            nb::gil_scoped_release nogil;
+            return report(rows.visit([&](auto& r) {
+                if (l.binary()) return first ? epoch<true, true>(l, r, v, streak) : epoch<false, true>(l, r, v, streak);
+                return first ? epoch<true, false>(l, r, v, streak) : epoch<false, false>(l, r, v, streak);
+            }));
+        },
+        nb::arg("learner"), nb::arg("streak"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
+        nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("first"),
+        "As `epoch`, but ends where weights not looked at yet have the longest run: the learner's visits tell.");
+
+    m.def(
+        "add_errors",
+        [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
+           const std::optional<Order>& order, int64_t begin, int64_t end, double limit, double total) {
+            check_visits(rows, l, y, c, order, begin, end);
+            const Visits v = visits(y, c, order, begin, end);
+            nb::gil_scoped_release nogil;
+            const Outcome o = rows.visit([&](auto& r) { return add_errors(l, r, v, limit, total); });
+            return std::make_tuple(std::string(name(o.problem)), o.row, total);
+        },
+        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
+        nb::arg("begin"), nb::arg("end"), nb::arg("limit"), nb::arg("total"),
+        "`total` plus the weight of the wrong rows of a range, up to `limit`: (problem, row, total).");
 
     m.def(
         "scan",
@@ -320,6 +360,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         nb::arg("a"), nb::arg("b"), nb::arg("compensated") = true,
         "Sign and correctly rounded value of a.b; without the compensated sum, by the accumulator alone.");
 
+    bind_margins(m);
     bind_voted(m);
 
     m.def(
@@ -336,6 +377,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         nb::arg("array"), "Ask for huge pages under a large, still untouched array.");
 
     bind_online(m);
+    bind_winnow(m);
 
     bind_libsvm(m);
 

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from novikoff import Perceptron, VotedPerceptron
+from novikoff import Perceptron, Pocket, VotedPerceptron, Winnow
 
 REASONS = {
     "check_sample_weight_equivalence_on_dense_data": "a weight scales the step; it does not repeat the row, "
@@ -29,6 +29,10 @@ def reasons(estimator):
         VotedPerceptron(max_epochs=20),
         VotedPerceptron(predict_with="averaged", max_epochs=20),
         VotedPerceptron(predict_with="last", max_epochs=20),
+        Pocket(max_epochs=20),
+        Pocket(ratchet=False, order="cyclic", max_epochs=20),
+        Winnow(),
+        Winnow(balanced=True, threshold=0.0),
     ],
     expected_failed_checks=reasons,
 )

@@ -11,36 +11,47 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from novikoff import datasets as datasets
+    from novikoff import theory as theory
     from novikoff.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from novikoff.models.linear import LinearModel as LinearModel
     from novikoff.models.linear import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
+    from novikoff.pocket import Pocket as Pocket
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
     from novikoff.voted import VotedPerceptron as VotedPerceptron
+    from novikoff.winnow import Winnow as Winnow
 
 _HOMES = {
     "KernelPerceptron": "novikoff.kernel_perceptron",
     "LinearModel": "novikoff.models.linear",
     "OnlinePerceptron": "novikoff.online",
     "Perceptron": "novikoff.perceptron",
+    "Pocket": "novikoff.pocket",
     "VotedPerceptron": "novikoff.voted",
+    "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
     "load_model": "novikoff.models.linear",
     "open_source": "novikoff.sources.formats",
 }
+_MODULES = ("datasets", "theory")
 
 __all__ = [
     "KernelPerceptron",
     "LinearModel",
     "OnlinePerceptron",
     "Perceptron",
+    "Pocket",
     "VotedPerceptron",
+    "Winnow",
     "__version__",
+    "datasets",
     "load",
     "load_model",
     "open_source",
+    "theory",
 ]
 
 
@@ -49,8 +60,12 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'novikoff' has no attribute {name!r}; it has {', '.join(sorted(_HOMES))}")
+    if name in _MODULES:
+        return import_module(f"novikoff.{name}")
+    raise AttributeError(
+        f"module 'novikoff' has no attribute {name!r}; it has {', '.join(sorted([*_HOMES, *_MODULES]))}"
+    )
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_MODULES])

@@ -66,6 +66,14 @@ class Learner:
     def record_updates(self) -> None: ...
     def recorded(self) -> tuple[Order, Labels, Labels, Floats, Order]: ...
 
+class Streak:
+    """Runs of right examples: of the present weights and of those in the pocket."""
+
+    run: int
+    longest: int
+    looked: bool
+    held: bool
+
 class OnlineLearner:
     """A linear learner whose features and classes grow as they come."""
 
@@ -224,6 +232,50 @@ def epoch(
     end: int,
     first: bool,
 ) -> tuple[str, int]: ...
+def pocket_epoch(
+    learner: Learner,
+    streak: Streak,
+    rows: Rows,
+    labels: Labels,
+    weights: Floats | None,
+    order: Order | None,
+    begin: int,
+    end: int,
+    first: bool,
+) -> tuple[str, int]: ...
+def add_errors(
+    learner: Learner,
+    rows: Rows,
+    labels: Labels,
+    weights: Floats | None,
+    order: Order | None,
+    begin: int,
+    end: int,
+    limit: float,
+    total: float,
+) -> tuple[str, int, float]: ...
+def winnow_epoch(
+    exponents: Labels,
+    table: Floats,
+    theta: float,
+    balanced: bool,
+    eliminates: bool,
+    rows: Rows,
+    labels: Labels,
+    order: Order | None,
+    begin: int,
+    end: int,
+) -> tuple[int, int]: ...
+def winnow_scores(
+    exponents: Labels,
+    table: Floats,
+    theta: float,
+    balanced: bool,
+    rows: Rows,
+    begin: int,
+    end: int,
+    out: Floats,
+) -> None: ...
 def scan(
     learner: Learner, rows: Rows, weights: Floats | None, order: Order | None, begin: int, end: int
 ) -> tuple[str, int, bool]: ...
@@ -257,6 +309,19 @@ def votes(
     end: int,
     out: Order,
 ) -> tuple[str, int]: ...
+def lowest(
+    rows: Rows,
+    labels: Labels,
+    sample_weights: Floats | None,
+    weights: Floats,
+    bias: Floats,
+    classes: int,
+    begin: int,
+    end: int,
+    k: int,
+) -> tuple[Order, Floats]: ...
+def mdm(gram: Floats, alpha: Floats, steps: int, tolerance: float) -> int: ...
+def wolfe(gram: Floats, alpha: Floats, rounds: int, tolerance: float) -> bool: ...
 def exact_dot(a: Floats, b: Floats, compensated: bool = True) -> tuple[int, float]: ...
 def advise_huge_pages(array: Floats) -> None: ...
 def format_dense(

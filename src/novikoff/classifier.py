@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from operator import attrgetter
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 from novikoff.arrays import is_readable, with_one_index_width
 from novikoff.labels import Classes, check_labels, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
-from novikoff.parameters import check_parameters
+from novikoff.parameters import PARAMETERS, Parameter, check_parameters
 from novikoff.report import Report
 from novikoff.sources.block import Csr
 from novikoff.summary import summarize
@@ -61,19 +61,15 @@ class InForce:
         self.assigned = state["assigned"]
 
 
-class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Abstract: a classifier whose parameters are in `parameters` and whose training is a `Run`."""
+class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Abstract: a classifier whose parameters are in `parameters`; it reads X and y as the core can."""
 
     _names: tuple[str, ...]
-    _values: attrgetter[tuple[Any, ...]]
-    _model: Model
-    _run: Run
-    _in_force: InForce
+    _table: Mapping[str, Parameter] = PARAMETERS
     _classes: Classes
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._values = attrgetter(*cls._names)
+    def _check_parameters(self) -> None:
+        check_parameters(self, self._names, self._table)
 
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
@@ -152,13 +148,67 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 f"class_weight names classes that y does not have: {unknown}; known are {list(classes)}."
             )
 
+    def _set_classes(self, classes: Classes) -> None:
+        self._classes, self.classes_ = classes, classes.labels
+
+    def _read_all(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Ints, Floats | None]:
+        """(X, classes, labels, weights) for a fresh fit, everything checked but the values of X."""
+        self._check_parameters()
+        X = self._read(X, reset=True)
+        y = self._read_labels(X, y)
+        weights = self._read_weights(sample_weight, X)
+        kept = slice(None) if weights is None else weights > 0
+        classes, found = number(y[kept])
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes in y, "
+                f"but there is only one class: {classes[0]!r}."
+            )
+        labels = found
+        if weights is not None:  # labels of rows without weight are never looked at
+            labels = np.zeros(len(y), dtype=np.int32)
+            labels[kept] = found
+        self._check_class_weight(classes)
+        return X, classes, labels, self._weights(classes, labels, weights)
+
+    # -- using ---------------------------------------------------------------------------------------
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from X and y."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> Any:
+        """The class of each row."""
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._read(X, reset=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class PerceptronClassifier(RowClassifier):
+    """Abstract: a classifier whose training is a `Run` of a `Model`."""
+
+    _values: attrgetter[tuple[Any, ...]]
+    _model: Model
+    _run: Run
+    _in_force: InForce
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._values = attrgetter(*cls._names)
+
     # -- training ------------------------------------------------------------------------------------
     def _settings(self) -> Settings:
         return Settings(
-            rule=self.rule,
-            ties=self.ties,
-            margin=float(self.margin),
-            C=float(self.C),
+            rule=getattr(self, "rule", "perceptron"),
+            ties=getattr(self, "ties", "positive"),
+            margin=float(getattr(self, "margin", 0.0)),
+            C=float(getattr(self, "C", 1.0)),
             bias_square=float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0,
             average=bool(getattr(self, "average", True)),
             multiclass=getattr(self, "multiclass", "joint"),
@@ -172,7 +222,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             early_stopping=bool(getattr(self, "early_stopping", False)),
             validation_fraction=float(getattr(self, "validation_fraction", 0.1)),
             n_epochs_no_change=int(getattr(self, "n_epochs_no_change", 5)),
-            n_jobs=self.n_jobs,
+            n_jobs=getattr(self, "n_jobs", None),
             verbose=int(self.verbose),
             callback=self.callback,
         )
@@ -182,7 +232,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         values, force = self._values(self), vars(self).get("_in_force")
         if force is not None and values == force.checked:
             return
-        check_parameters(self, self._names)
+        super()._check_parameters()
         if force is not None:
             force.checked, force.settings = values, self._settings()
 
@@ -227,29 +277,6 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self._set_features(raw, X)
         self._set_classes(classes)
         self._set_run(model, run)
-
-    def _set_classes(self, classes: Classes) -> None:
-        self._classes, self.classes_ = classes, classes.labels
-
-    def _read_all(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Ints, Floats | None]:
-        """(X, classes, labels, weights) for a fresh fit, everything checked but the values of X."""
-        self._check_parameters()
-        X = self._read(X, reset=True)
-        y = self._read_labels(X, y)
-        weights = self._read_weights(sample_weight, X)
-        kept = slice(None) if weights is None else weights > 0
-        classes, found = number(y[kept])
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes in y, "
-                f"but there is only one class: {classes[0]!r}."
-            )
-        labels = found
-        if weights is not None:  # labels of rows without weight are never looked at
-            labels = np.zeros(len(y), dtype=np.int32)
-            labels[kept] = found
-        self._check_class_weight(classes)
-        return X, classes, labels, self._weights(classes, labels, weights)
 
     def _finish(self, raw: Any, X: Any, classes: Any, model: Model, run: Run) -> None:
         """Set every fitted attribute."""
@@ -317,27 +344,10 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return bool(getattr(self, "early_stopping", False)) or self.callback is not None
 
     # -- using ---------------------------------------------------------------------------------------
-    @abstractmethod
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from X and y."""
-
-    @abstractmethod
-    def predict(self, X: Any) -> Any:
-        """The class of each row."""
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._read(X, reset=False)
-
     def report(self) -> Report:
         """The outcome of training as an object that prints itself, in text and in HTML."""
         check_is_fitted(self)
         return summarize(self._model, self._run, type(self).__name__, self.order)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def read_labels(y: Any) -> Any:

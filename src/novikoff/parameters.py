@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
 ORDERS = ("shuffle", "cyclic", "worst")
+DRAWN_ORDERS = ("shuffle", "cyclic", "draw")
 TIES = ("positive", "mistake")
 MULTICLASS = ("joint", "ovr")
 PREDICT_WITH = ("voted", "averaged", "last")
@@ -306,6 +307,59 @@ KERNEL_PARAMETERS = PARAMETERS | _table(
     ),
 )
 
+# Pocket and Winnow: what only they know, and what starts otherwise there.
+POCKET_PARAMETERS = PARAMETERS | _table(
+    Parameter(
+        "order",
+        "draw",
+        "How an epoch of n visits goes over the n rows. 'draw': each visit draws a row, with replacement, as "
+        "Gallant has it. 'shuffle': a new permutation each epoch. 'cyclic': as they lie.",
+        *_one_of(*DRAWN_ORDERS),
+    ),
+    replace(PARAMETERS["max_epochs"], default=100),
+    Parameter(
+        "ratchet",
+        True,
+        "Replace the weights in the pocket only by weights that get strictly more of the training rows "
+        "right, by weight; a longer run alone does not do.",
+        "True or False",
+        _is_bool,
+    ),
+)
+WINNOW_PARAMETERS = PARAMETERS | _table(
+    replace(POCKET_PARAMETERS["order"], default="shuffle"),
+    replace(PARAMETERS["max_epochs"], default=100),
+    Parameter(
+        "alpha",
+        2.0,
+        "The factor of a promotion, and the divisor of a demotion.",
+        "a number from 1.001 to 1e6",
+        lambda v: _real(1.001)(v) and v <= 1e6,
+    ),
+    Parameter(
+        "threshold",
+        None,
+        "θ: the second class is predicted when w·x ≥ θ. None: the number of features.",
+        *_none_or("a finite number", _real(-math.inf)),
+    ),
+    Parameter(
+        "balanced",
+        False,
+        "Give each feature two weights, w⁺ and w⁻ = 1/w⁺, and use w⁺ − w⁻: then features may count against "
+        "the second class, and values may be negative.",
+        "True or False",
+        _is_bool,
+    ),
+    Parameter(
+        "eliminate",
+        False,
+        "Winnow1: a demotion sets weights to 0 for good, instead of dividing them by alpha (Winnow2). For "
+        "disjunctions without noise; not with `balanced`.",
+        "True or False",
+        _is_bool,
+    ),
+)
+
 # Files, streams and the command line: what only they know, and what starts otherwise there.
 FILE_PARAMETERS = PARAMETERS | _table(
     replace(
@@ -556,18 +610,20 @@ FILE_PARAMETERS = PARAMETERS | _table(
 )
 
 
-def default(name: str, table: dict[str, Parameter] = PARAMETERS) -> Any:
+def default(name: str, table: Mapping[str, Parameter] = PARAMETERS) -> Any:
     """The default of the parameter called `name`."""
     return table[name].default
 
 
-def check_parameters(owner: object, names: Iterable[str], table: dict[str, Parameter] = PARAMETERS) -> None:
+def check_parameters(
+    owner: object, names: Iterable[str], table: Mapping[str, Parameter] = PARAMETERS
+) -> None:
     """Check the attributes `names` of `owner`, and say what is wrong with the first that is."""
     for name in names:
         table[name].check(getattr(owner, name))
 
 
-def parameter_help(names: Iterable[str], table: dict[str, Parameter] = PARAMETERS) -> str:
+def parameter_help(names: Iterable[str], table: Mapping[str, Parameter] = PARAMETERS) -> str:
     """The numpydoc `Parameters` entries for `names`.
 
     >>> print(parameter_help(["seed"]))

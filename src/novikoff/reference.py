@@ -193,3 +193,95 @@ def vote(
     if twin.classes == 2:  # sign of 0 is +1
         return [int(v[1] >= v[0]) for v in votes]
     return [int(np.argmax(v)) for v in votes]
+
+
+@dataclass
+class InPocket:
+    """What the pocket algorithm holds: weights, their run, and their errors by weight."""
+
+    weights: Floats
+    bias: Floats
+    run: int
+    errors: float
+    looks: int = 0
+
+
+def pocket(
+    X: npt.NDArray[Any],
+    y: npt.NDArray[Any],
+    order: Any,
+    twin: Twin,
+    *,
+    ratchet: bool = True,
+    weights: Any = None,
+) -> InPocket:
+    """Gallant's algorithm over one sequence of visits; it ends where the pocket makes no error."""
+
+    def errors() -> float:
+        wrong = [i for i in range(len(X)) if twin.predict(np.asarray(X[i], dtype=np.float64)) != y[i]]
+        return sum(1.0 if weights is None else float(weights[i]) for i in wrong)
+
+    held = InPocket(twin.weights.copy(), twin.bias.copy(), 0, errors() if ratchet else math.inf)
+    run, seen, own = 0, False, False  # `seen`: these weights were looked at; `own`: and went into the pocket
+    for i in order:
+        before = twin.mistakes
+        weight = 1.0 if weights is None else float(weights[i])
+        twin.visit(int(i), np.asarray(X[i], dtype=np.float64), int(y[i]), weight)
+        if twin.mistakes > before:
+            run, seen, own = 0, False, False
+            continue
+        run += 1
+        if run > held.run and not seen:
+            seen, held.looks = True, held.looks + 1
+            found = errors() if ratchet else math.inf
+            if not ratchet or found < held.errors:
+                own = True
+                held = InPocket(twin.weights.copy(), twin.bias.copy(), run, found, held.looks)
+        if own:
+            held.run = run
+        if held.errors == 0:
+            break
+    return held
+
+
+@dataclass
+class WinnowTwin:
+    """Winnow's exponents: a weight is the float64 nearest to alpha**e, and 0 where `eliminated`."""
+
+    features: int
+    alpha: float = 2.0
+    theta: float = 1.0
+    balanced: bool = False
+    eliminate: bool = False
+    reach: int = 500
+    promotions: int = 0
+    demotions: int = 0
+
+    def __post_init__(self) -> None:
+        self.exponents = [0] * self.features
+        self.eliminated = [False] * self.features
+
+    def weight(self, j: int) -> Fraction:
+        up = Fraction(math.pow(self.alpha, self.exponents[j]))
+        if self.balanced:
+            return up - Fraction(math.pow(self.alpha, -self.exponents[j]))
+        return Fraction(0) if self.eliminated[j] else up
+
+    def score(self, x: Floats) -> Fraction:
+        parts = (self.weight(j) * Fraction(float(v)) for j, v in enumerate(x) if v)
+        return sum(parts, Fraction(0)) - Fraction(self.theta)
+
+    def visit(self, x: Floats, y: int) -> None:
+        """One example, of class 0 or 1."""
+        if (self.score(x) >= 0) == (y == 1):
+            return
+        if y == 1:
+            self.promotions += 1
+        else:
+            self.demotions += 1
+        for j, v in enumerate(x):
+            if v and self.eliminate and y == 0:
+                self.eliminated[j] = True
+            elif v:
+                step = 1 if (v > 0) == (y == 1) else -1
+                self.exponents[j] = min(max(self.exponents[j] + step, -self.reach), self.reach)

@@ -159,10 +159,13 @@ class ArrayExamples(Examples):
     def each(self) -> Iterator[Visit]:
         return self._calls(self.kept, self.count)
 
-    def epoch(self, model: Model) -> Iterator[Visit]:
+    def epoch(self, model: Model | None = None) -> Iterator[Visit]:
         rng, kept, count, block = self.plan.rng, self.kept, self.count, self.shuffled_in_blocks
         if self.plan.order == "cyclic":
             yield from self.each()
+        elif self.plan.order == "draw":
+            drawn = rng.integers(0, count, count)
+            yield from self._calls(drawn if kept is None else kept[drawn], count)
         elif block:
             for start in rng.permutation(np.arange(0, count, block)):
                 inside = start + rng.permutation(min(block, count - start))
@@ -265,7 +268,7 @@ class Fitting:
         try:
             if plan.order == "worst":
                 assert isinstance(examples, ArrayExamples)
-                _scan(model, examples.X, examples.rows, examples.weights, examples.kept, examples.per_call)
+                scan(model, examples.X, examples.rows, examples.weights, examples.kept, examples.per_call)
             for epoch in range(len(self.history), plan.max_epochs):
                 started = time.perf_counter()
                 run.converged = self._worst_epoch() if plan.order == "worst" else self._epoch(epoch)
@@ -285,7 +288,7 @@ class Fitting:
             if best_model is not None and since_best:
                 self._restore(best_model)
             if examples.can_repeat:
-                self._judge(run)
+                self.judge(run)
         except KeyboardInterrupt:
             run.interrupted = True
         run.n_rows, run.heaviest = examples.count, examples.heaviest
@@ -382,7 +385,7 @@ class Fitting:
             learner.native.visits, learner.native.step_sum = source.native.visits, source.native.step_sum
             learner.reset_norm()
 
-    def _judge(self, run: Run) -> None:
+    def judge(self, run: Run) -> None:
         """Check the last weights strictly and exactly against every row, up to the first that is wrong."""
         witnesses, margins, unit = [], [], []
         consistent = True
@@ -443,7 +446,7 @@ def _see(learner: Learner, figures: tuple[float, float, int]) -> None:
     learner.native.radius, learner.native.largest_row, learner.native.most_stored = figures
 
 
-def _scan(
+def scan(
     model: Model, X: Any, rows: _core.Rows, weights: Floats | None, kept: Order | None, per_call: int
 ) -> bool:
     """Check rows without learning from them, and take over their norms; whether updates could overflow."""
@@ -477,7 +480,7 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
     seen = [_seen(learner) for learner in model.learners]
     started = time.perf_counter()
     try:
-        risky = _scan(model, X, rows, weights, kept, per_call)
+        risky = scan(model, X, rows, weights, kept, per_call)
     except UnsortedIndices:
         return learn(model, in_order(X), labels, n_classes, weights)
     backup = model.copy() if risky else None

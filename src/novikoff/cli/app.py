@@ -11,7 +11,8 @@ import typer
 import novikoff
 from novikoff.cli import running
 
-COMMANDS = ("fit", "predict", "evaluate", "inspect", "convert", "tune")  # each in a module of its name
+# each in a module of its name
+COMMANDS = ("fit", "predict", "evaluate", "inspect", "convert", "tune", "certify", "verify")
 
 
 def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:

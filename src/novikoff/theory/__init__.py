@@ -5,12 +5,41 @@ Names are resolved when they are first used.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
+    "certificates": ("Certificate", "certify", "read_certificate"),
+    "separability": ("Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"),
+    "bounds": (
+        "Bound",
+        "Bounds",
+        "bounds",
+        "leave_one_out",
+        "majority_bound",
+        "minimax_risk",
+        "online_to_batch",
+    ),
+    "geometry": (
+        "Reduction",
+        "distance",
+        "empirical_risk",
+        "foot",
+        "margin",
+        "margins",
+        "project",
+        "radius",
+        "reduce_norm",
+        "reduce_threshold",
+    ),
+    "hindsight": ("Hindsight", "best_in_hindsight"),
+    "trace": ("Trace", "trace"),
+    "maxmargin": ("MaxMargin", "max_margin"),
 }
 _HOMES = {name: f"novikoff.theory.{module}" for module, names in _MODULES.items() for name in names}
+_HOMES |= {"Pocket": "novikoff.pocket", "Winnow": "novikoff.winnow"}  # classifiers that belong to it too
 
 __all__ = sorted(_HOMES)
 
@@ -21,6 +50,20 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     raise AttributeError(f"module 'novikoff.theory' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+class _Package(ModuleType):
+    """A package in which a function that has its module's name is found under it, not the module.
+
+    Importing a module makes it an attribute of its package; that must not hide `separability` or `trace`.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        hides = isinstance(value, ModuleType) and name in _HOMES
+        super().__setattr__(name, getattr(value, name) if hides else value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

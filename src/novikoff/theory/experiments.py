@@ -1,0 +1,451 @@
+"""Theorems watched at work: each function runs one experiment and says what it claims and what came of it.
+
+The data come from `novikoff.datasets`. Every result is an `Experiment`: figures by name, curves for plotting,
+and `holds`, which says whether the theorem's claim was met.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import datasets
+from novikoff.perceptron import Perceptron
+from novikoff.pocket import Pocket
+from novikoff.theory.bounds import majority_bound, minimax_risk
+from novikoff.voted import VotedPerceptron
+from novikoff.winnow import Winnow, disjunction_bound
+
+Curve = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """What an experiment claims, and what came of it."""
+
+    name: str
+    claim: str
+    holds: bool
+    figures: dict[str, Any]
+    curves: dict[str, Curve] = field(default_factory=dict)  # arrays of one length, for plotting
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON can say it."""
+        curves = {name: curve.tolist() for name, curve in self.curves.items()}
+        own = {"name": self.name, "claim": self.claim, "holds": self.holds}
+        return own | {"figures": dict(self.figures), "curves": curves}
+
+    def __str__(self) -> str:
+        width = max(map(len, self.figures), default=0)
+        lines = [f"  {name:<{width}}  {_shown(value)}" for name, value in self.figures.items()]
+        return "\n".join([f"{self.name}: {self.claim}", *lines, f"  {'holds' if self.holds else 'FAILS'}"])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _fit(model: Any, X: Any, y: Any) -> Any:
+    """Fitted; that rows were not separated is an outcome here, and not worth a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The training rows were not separated")
+        return model.fit(X, y)
+
+
+# ---- mistakes beside their bounds --------------------------------------------------------------------
+def majority(
+    n: int = 51, r: int = 5, n_rows: int = 2000, *, fit_intercept: bool = False, random_state: Any = 0
+) -> Experiment:
+    """Majorities of r of n signs: at most n·r mistakes, (n + 1)·r with a bias; the same after normalizing.
+
+    Balanced Winnow with θ = 0 learns the same rows beside it.
+
+    >>> print(majority(21, 3, 500))
+    majority: mistakes ≤ n·r = 63
+      bound                63
+      mistakes             33
+      normalized mistakes  34
+      Winnow's mistakes    17
+      epochs               2
+      separated            True
+      holds
+    """
+    data = datasets.majority(n_rows, n, r, random_state)
+    plain, unit = (  # a tie as a mistake: then to converge is to separate
+        Perceptron(rule, fit_intercept=fit_intercept, order="cyclic", ties="mistake").fit(data.X, data.y)
+        for rule in ("perceptron", "normalized")
+    )
+    winnow = Winnow(balanced=True, threshold=0.0, order="cyclic").fit(data.X, data.y)
+    bound = majority_bound(n, r, fit_intercept)
+    formula = "(n + 1)·r" if fit_intercept else "n·r"
+    return Experiment(
+        "majority",
+        f"mistakes ≤ {formula} = {bound:.0f}",
+        max(plain.n_mistakes_, unit.n_mistakes_) <= bound and plain.verdict_ == unit.verdict_ == "separated",
+        {
+            "bound": bound,
+            "mistakes": plain.n_mistakes_,
+            "normalized mistakes": unit.n_mistakes_,
+            "Winnow's mistakes": winnow.n_mistakes_,
+            "epochs": plain.n_epochs_,
+            "separated": plain.verdict_ == "separated",
+        },
+    )
+
+
+def stream(
+    d: int = 50, margin: float = 0.05, n_rows: int = 200_000, block: int = 2000, *, random_state: Any = 0
+) -> Experiment:
+    """A stream from a fixed u with margin γ: mistakes never pass (R/γ)², however long it runs.
+
+    >>> result = stream(10, 0.1, n_rows=20_000)
+    >>> result.holds, int(result.curves["mistakes"][-1])
+    (True, 26)
+    """
+    model, rows, mistakes = Perceptron(fit_intercept=False), [], []
+    blocks = datasets.stream(d, margin, block, random_state)
+    for seen in range(block, n_rows + 1, block):
+        X, y = next(blocks)
+        model.partial_fit(X, y, classes=[-1, 1])
+        rows.append(seen)
+        mistakes.append(model.n_mistakes_)
+    made, bound = np.array(mistakes), 1 / margin**2
+    half = made[(len(made) - 1) // 2]
+    return Experiment(
+        "stream",
+        f"mistakes ≤ (R/γ)² = {bound:.6g} for ever",
+        bool(np.all(made <= bound)),
+        {
+            "rows": rows[-1],
+            "bound": bound,
+            "mistakes": int(made[-1]),
+            "mistakes in the first half": int(half),
+            "mistakes in the second half": int(made[-1] - half),
+        },
+        {"rows": np.array(rows), "mistakes": made},
+    )
+
+
+def adversarial(n: int = 20) -> Experiment:
+    """The bound is attained: a sequence with exactly (R/γ)² = n mistakes.
+
+    >>> adversarial(12).figures["mistakes"]
+    12
+    """
+    data = datasets.adversarial(n)
+    model = Perceptron(fit_intercept=False, order="cyclic").fit(data.X, data.y)
+    figures = {"bound": n, "mistakes": model.n_mistakes_}
+    return Experiment("adversarial", f"mistakes = (R/γ)² = {n}", model.n_mistakes_ == n, figures)
+
+
+def independent(n: int = 20, d: int = 50, n_labellings: int = 50, *, random_state: Any = 0) -> Experiment:
+    """n ≤ d independent points fit any labels; γ ≥ 1/√(yᵀG⁻¹y), with equality when all y∘G⁻¹y ≥ 0.
+
+    The mistakes are within (R/γ)² for that margin, labelling by labelling.
+
+    >>> independent(5, 10, n_labellings=10).holds
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    X = datasets.independent(n, d, [1] * n, rng).X
+    inverse = np.linalg.inv(X @ X.T)
+    mistakes, bounds, separated, largest = [], [], 0, 0
+    for _ in range(n_labellings):
+        y = 2 * rng.integers(0, 2, n) - 1
+        y[0] = -y[1] if n > 1 else y[0]  # two classes to tell apart
+        model = Perceptron(fit_intercept=False, order="cyclic", max_epochs=100_000).fit(X, y)
+        mistakes.append(model.n_mistakes_)
+        bounds.append(np.linalg.norm(X, axis=1).max() ** 2 * (y @ inverse @ y))
+        separated += model.verdict_ == "separated"
+        largest += bool(np.all(y * (inverse @ y) >= 0))
+    made, allowed = np.array(mistakes), np.array(bounds)
+    return Experiment(
+        "independent",
+        "any labels are separated, mistakes ≤ R²·yᵀG⁻¹y",
+        separated == n_labellings and bool(np.all(made <= allowed * (1 + 1e-9))),
+        {
+            "labellings": n_labellings,
+            "separated": separated,
+            "where that margin is the largest": largest,
+            "most mistakes": int(made.max()),
+            "smallest bound": float(allowed.min()),
+        },
+        {"mistakes": made, "bounds": allowed},
+    )
+
+
+def normalizing_wins(
+    n_rows: int = 400, d: int = 10, margin: float = 0.1, ratio: float = 100.0, *, random_state: Any = 0
+) -> Experiment:
+    """Small and large rows mixed: the normalized rule's bound 1/γₙ² is far below (R/γ)², and so are mistakes.
+
+    >>> result = normalizing_wins()
+    >>> result.holds, result.figures["normalized"] < result.figures["plain"]
+    (True, True)
+    """
+    data = datasets.norm_mixture(n_rows, d, margin, ratio, random_state)
+    assert data.u is not None and data.margin is not None and data.radius is not None
+    made = {}
+    for name, rule in (("plain", "perceptron"), ("normalized", "normalized")):
+        model = Perceptron(rule, fit_intercept=False, order="cyclic", max_epochs=100_000).fit(data.X, data.y)
+        made[name] = model.n_mistakes_
+    unit = np.min(data.y * (data.X @ data.u) / np.linalg.norm(data.X, axis=1))
+    plain_bound, unit_bound = (data.radius / data.margin) ** 2, 1 / float(unit) ** 2
+    within = made["plain"] <= plain_bound * (1 + 1e-9) and made["normalized"] <= unit_bound * (1 + 1e-9)
+    return Experiment(
+        "normalizing wins",
+        "mistakes ≤ (R/γ)², normalized ≤ 1/γₙ² ≤ (R/γ)²",
+        within and unit_bound <= plain_bound * (1 + 1e-9),
+        made | {"bound of plain": plain_bound, "bound of normalized": unit_bound},
+    )
+
+
+def normalizing_loses() -> Experiment:
+    """Four points on which the plain rule makes 10 mistakes and the normalized one 69.
+
+    >>> normalizing_loses().figures
+    {'plain': 10, 'normalized': 69}
+    """
+    data, made = datasets.normalizing_loses(), {}
+    for name, rule in (("plain", "perceptron"), ("normalized", "normalized")):
+        model = Perceptron(rule, fit_intercept=False, order="cyclic", ties="mistake").fit(data.X, data.y)
+        made[name] = model.n_mistakes_
+    claim = "a smaller bound does not mean fewer mistakes"
+    return Experiment("normalizing loses", claim, made == {"plain": 10, "normalized": 69}, made)
+
+
+# ---- risk ----------------------------------------------------------------------------------------------
+def gaussians(
+    n_rows: int = 2000,
+    d: int = 10,
+    distance: float = 2.0,
+    epochs: int = 10,
+    n_test: int = 50_000,
+    *,
+    random_state: Any = 0,
+) -> Experiment:
+    """Two Gaussians of one covariance: the risks of last, averaged and voted weights beside the least one.
+
+    The risk of linear weights is exact: Φ of their signed distance to each mean. That of the votes is
+    measured on `n_test` rows. No rule can have less than the optimal risk.
+
+    >>> result = gaussians(500, 5)
+    >>> result.figures["optimal"] <= result.figures["averaged"] < result.figures["last"]
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    both = datasets.gaussians(n_rows + n_test, d, distance, random_state=rng)
+    (X, y), (test, truth) = ((both.X[part], both.y[part]) for part in (slice(n_rows), slice(n_rows, None)))
+    model = _fit(VotedPerceptron(max_epochs=epochs, random_state=rng), X, y)
+    risks = {
+        "optimal": both.risk,
+        "averaged": _risk(both, model.averaged_coef_[0], model.averaged_intercept_[0]),
+        "last": _risk(both, model.coef_[0], model.intercept_[0]),
+    }
+    holds = min(risks["averaged"], risks["last"]) >= both.risk * (1 - 1e-12)
+    voted = float(np.mean(model.predict(test) != truth))
+    return Experiment(
+        "gaussians", "no threshold's risk is below Φ(−Δ/2)", holds, risks | {"voted (on test rows)": voted}
+    )
+
+
+def _risk(both: datasets.Gaussians, coef: Any, intercept: float) -> float:
+    """The risk of a linear threshold on two Gaussians: w·x + b is Gaussian for each of them."""
+    spread = math.sqrt(2 * float(coef @ both.covariance @ coef))
+    low, high = (both.means @ coef + intercept) / spread
+    return 0.25 * (math.erfc(-low) + math.erfc(high))
+
+
+def minimax(n: int = 20, d: int = 8, repeats: int = 2000, *, random_state: Any = 0) -> Experiment:
+    """The distribution behind the minimax lower bound: the perceptron's expected risk is the bound itself.
+
+    After one pass over n examples the perceptron (no bias, sign(0) = +1) is right on every point that it has
+    seen and on the frequent one, and predicts + on those that it has not. Its mean risk over `repeats` draws
+    of labels and examples is put beside the formula, with four standard errors of room; `minimax_exact`
+    gives the expectation itself.
+
+    >>> result = minimax(10, 4, repeats=500)
+    >>> result.holds, round(result.figures["formula"], 5)
+    (True, 0.0523)
+    """
+    rng, risks = np.random.default_rng(random_state), np.empty(repeats)
+    for k in range(repeats):
+        points, probabilities, labels = datasets.minimax(n, d, rng)
+        drawn = rng.choice(len(labels), n, p=probabilities)
+        model = Perceptron(fit_intercept=False).partial_fit(points[drawn], labels[drawn], classes=[-1, 1])
+        risks[k] = probabilities @ (model.predict(points) != labels)
+    formula, mean = minimax_risk(n, d), float(risks.mean())
+    error = float(risks.std(ddof=1)) / math.sqrt(repeats)
+    return Experiment(
+        "minimax",
+        "E risk = min(n − 1, d − 1)/(2n)·(1 − 1/n)ⁿ",
+        abs(mean - formula) <= 4 * error,
+        {"formula": formula, "mean risk": mean, "standard error": error, "repeats": repeats},
+        {"risks": risks},
+    )
+
+
+def minimax_exact(n: int, d: int) -> Fraction:
+    """The perceptron's expected risk on that distribution, by enumeration of all labels and all samples.
+
+    Every one of the 2^(m−1) labellings and m^n samples is learned from in one pass, all at once in whole
+    numbers, and counts with its probability.
+
+    >>> minimax_exact(3, 2), minimax_exact(3, 2) == Fraction(1, 6) * Fraction(2, 3) ** 3
+    (Fraction(4, 81), True)
+    """
+    m = min(n, d)
+    if m**n * 2 ** (m - 1) > 10**7:
+        raise ValueError(f"{m}^{n} samples are too many to enumerate: take a smaller n or d.")
+    samples = np.stack(np.unravel_index(np.arange(m**n), (m,) * n), axis=1)
+    # In units of n^−n: the first point has probability (n − m + 1)/n, the others 1/n.
+    chances = (n - m + 1) ** np.count_nonzero(samples == 0, axis=1).astype(object)
+    points, every = np.eye(m, dtype=np.int64), np.arange(len(samples))
+    total = Fraction(0)
+    for code in range(2 ** (m - 1)):
+        labels = np.array([1, *(1 - 2 * (code >> k & 1) for k in range(m - 1))])
+        W = np.zeros((len(samples), m), dtype=np.int64)
+        for t in range(n):
+            x, y = points[samples[:, t]], labels[samples[:, t]]
+            guess = np.where(np.einsum("ij,ij->i", W, x) >= 0, 1, -1)
+            W[every] += np.where(guess != y, y, 0)[:, None] * x
+        wrong = np.where(W @ points.T >= 0, 1, -1) != labels
+        risk = wrong.astype(object) @ np.array([n - m + 1, *[1] * (m - 1)], dtype=object)  # in units of 1/n
+        total += Fraction(int(chances @ risk), n**n * n * 2 ** (m - 1))
+    return total
+
+
+# ---- what lines can and cannot do ----------------------------------------------------------------------
+def xor(max_epochs: int = 200) -> Experiment:
+    """No line separates XOR: the perceptron never ends, and the pocket holds the best, one error of four.
+
+    >>> xor().figures
+    {'perceptron converged': False, 'errors in the pocket': 1}
+    """
+    data = datasets.xor()
+    model = _fit(Perceptron(order="cyclic", max_epochs=max_epochs), data.X, data.y)
+    pocket = Pocket(max_epochs=max_epochs, random_state=0).fit(data.X, data.y)
+    figures = {"perceptron converged": model.converged_, "errors in the pocket": pocket.n_errors_}
+    claim = "the perceptron cycles; the fewest errors are 1"
+    return Experiment("xor", claim, not model.converged_ and pocket.n_errors_ == 1, figures)
+
+
+def bias_needed(max_epochs: int = 200) -> Experiment:
+    """Points on one ray: without a bias the perceptron cycles, with one it separates them.
+
+    >>> bias_needed().figures
+    {'converged without': False, 'verdict with': 'separated'}
+    """
+    data = datasets.needs_bias()
+    without = _fit(Perceptron(fit_intercept=False, order="cyclic", max_epochs=max_epochs), data.X, data.y)
+    with_one = Perceptron(order="cyclic").fit(data.X, data.y)
+    figures = {"converged without": without.converged_, "verdict with": with_one.verdict_}
+    holds = not without.converged_ and with_one.verdict_ == "separated"
+    return Experiment("bias needed", "separable with a bias and not without", holds, figures)
+
+
+# ---- Winnow beside the perceptron ----------------------------------------------------------------------
+def disjunctions(
+    ns: Sequence[int] = (16, 64, 256, 1024), r: int = 3, n_rows: int = 2000, *, random_state: Any = 0
+) -> Experiment:
+    """Random rows labelled by a disjunction of r of n features, for growing n.
+
+    Winnow2 makes at most 2 + 3r(1 + log₂ n) mistakes; the perceptron's grow with n.
+
+    >>> print(disjunctions([16, 64, 256], n_rows=500))
+    disjunctions: Winnow2's mistakes ≤ 2 + 3r(1 + log₂ n)
+      n                [16, 64, 256]
+      Winnow           [17, 25, 40]
+      bound of Winnow  [47.0, 65.0, 83.0]
+      perceptron       [37, 101, 287]
+      holds
+    """
+    rng = np.random.default_rng(random_state)
+    winnow, perceptron = [], []
+    for n in ns:
+        data = datasets.disjunction(n_rows, n, r, rng)
+        winnow.append(Winnow(order="cyclic").fit(data.X, data.y).n_mistakes_)
+        perceptron.append(_fit(Perceptron(order="cyclic"), data.X, data.y).n_mistakes_)
+    return _beside("disjunctions", ns, r, winnow, perceptron)
+
+
+def worst_disjunctions(ns: Sequence[int] = (16, 32, 64, 128), r: int = 2) -> Experiment:
+    """A sequence that forces the perceptron to 2r(n − r + 1) + 1 mistakes; Winnow learns from the same one.
+
+    Kivinen, Warmuth and Auer (1997) show that Ω(rn) mistakes can be forced. The adversary here is greedy:
+    `forced_disjunction` gives the sequence, one mistake a row for the perceptron, which has a bias. Its
+    length is what was observed, not what was proved.
+
+    >>> worst_disjunctions([16, 32]).figures["perceptron"]
+    [61, 125]
+    """
+    winnow, perceptron = [], []
+    for n in ns:
+        X, y = forced_disjunction(n, r)
+        perceptron.append(Perceptron().partial_fit(X, y, classes=[-1, 1]).n_mistakes_)
+        winnow.append(Winnow().partial_fit(X, y, classes=[-1, 1]).n_mistakes_)
+    result = _beside("worst disjunctions", ns, r, winnow, perceptron)
+    forced = [2 * r * (n - r + 1) + 1 for n in ns]
+    claim = f"{result.claim}; the perceptron's = 2r(n − r + 1) + 1"
+    return Experiment(
+        result.name, claim, result.holds and perceptron == forced, result.figures, result.curves
+    )
+
+
+def _beside(name: str, ns: Sequence[int], r: int, winnow: list[int], perceptron: list[int]) -> Experiment:
+    bounds = [disjunction_bound(n, r) for n in ns]
+    holds = all(made <= bound for made, bound in zip(winnow, bounds, strict=True))
+    figures = {"n": list(ns), "Winnow": winnow, "bound of Winnow": bounds, "perceptron": perceptron}
+    curves = {key: np.array(values) for key, values in figures.items()}
+    return Experiment(name, "Winnow2's mistakes ≤ 2 + 3r(1 + log₂ n)", holds, figures, curves)
+
+
+def forced_disjunction(n: int, r: int) -> tuple[Curve, Curve]:
+    """Rows, labelled by the disjunction of the first r features, each of which the perceptron gets wrong.
+
+    Whatever the label, a mistake adds the same to w·u for the target u, if a positive row has one relevant
+    feature only; what keeps w from it is a large ‖w‖, whose square grows by ‖x‖² + 1 − 2|s| at a mistake of
+    score s. So each row has as many irrelevant features as leave it a mistake, and of a positive and a
+    negative one the row with the larger growth comes. It ends when no such row is left.
+
+    >>> X, y = forced_disjunction(8, 1)
+    >>> len(y), bool(np.all((y > 0) == (X[:, 0] > 0)))
+    (17, True)
+    """
+    if not 1 <= r < n:
+        raise ValueError(f"r={r} is not possible: expected a number from 1 to n − 1 = {n - 1}.")
+    w, b = np.zeros(n, dtype=np.int64), 0
+    rows: list[Curve] = []
+    labels: list[int] = []
+    others = np.arange(r, n)
+    while True:
+        relevant = int(np.argmin(w[:r]))
+        falling = others[np.argsort(-w[r:], kind="stable")]
+        rising = others[np.argsort(w[r:], kind="stable")]
+        low = b + np.concatenate([[0], np.cumsum(w[falling])])  # of a − row with the first k features
+        high = b + w[relevant] + np.concatenate([[0], np.cumsum(w[rising])])  # and of a + row
+        negative, positive = np.flatnonzero(low >= 0), np.flatnonzero(high < 0)
+        if not len(negative) and not len(positive):
+            return np.array(rows, dtype=np.float64), np.array(labels)
+        growth = [-math.inf, -math.inf]
+        if len(negative):
+            growth[0] = negative[-1] + 1 - 2 * low[negative[-1]]
+        if len(positive):
+            growth[1] = positive[-1] + 2 + 2 * high[positive[-1]]
+        x, y = np.zeros(n, dtype=np.int64), -1
+        if growth[0] >= growth[1]:
+            x[falling[: negative[-1]]] = 1
+        else:
+            x[rising[: positive[-1]]] = x[relevant] = y = 1
+        rows.append(x)
+        labels.append(y)
+        w, b = w + y * x, b + y
