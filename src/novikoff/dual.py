@@ -247,8 +247,9 @@ class DualLearner:
         doubtful = np.flatnonzero(d <= 2.03 * (slack[c] if apart else slack.max()) * self.rounding.sizes)
         while len(doubtful):
             smallest = doubtful[d[doubtful] == d[doubtful].min()]
-            harmless = (d[smallest] == 0) & ~hurts[smallest]
-            for row in smallest[np.argsort(harmless, kind="stable")].tolist():
+            if not slack.any():  # d is known: a tie that hurts nobody need not be looked at
+                smallest = smallest[(d[smallest] < 0) | hurts[smallest]]
+            for row in smallest.tolist():
                 move = self._decide(row, self.scores[row], c if apart else None)
                 if move is not None:
                     return row, move
