@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
-from strategies import datasets, integers
 
 from novikoff import KernelPerceptron, Perceptron, dual, dualmodel
 from novikoff.dual import least_bytes
 from novikoff.kernels import BY_NAME
 from novikoff.reference_dual import DualTwin, tensor_power
+from strategies import datasets, integers
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
@@ -322,7 +322,7 @@ def test_objects_through_a_function(things):
     assert model.verdict_ == "separated" and model.n_features_in_ == 1
     for X in (things, column, column[:, 0]):
         assert model.predict(X).tolist() == y
-        assert KernelPerceptron(common, random_state=0, fit_intercept=True).fit(X, y).predict(things).tolist() == y
+        assert clone(model).fit(X, y).predict(things).tolist() == y
     assert model.predict(things[:1]).tolist() == ["cat"]
     with pytest.raises(ValueError, match="objects, such as strings"):
         model.predict([[1.0, 2.0]])
@@ -394,7 +394,7 @@ def test_fitted_attributes():
         assert model.n_mistakes_ == model.n_updates_ == np.count_nonzero(model.update_moves_)
         assert model.verdict_ == "separated" and model.converged_ and model.radius_ == 1.0
         assert model.log2_radius_ == 0.0
-        assert 0 < model.margin_ and (classes == 3 or model.margin_ <= model.margin_upper_)
+        assert model.margin_ > 0 and (classes == 3 or model.margin_ <= model.margin_upper_)
         report = model.report()
         assert report.bound_lower <= report.bound_upper and report.mistakes <= report.bound_upper
         assert model.n_epochs_ == len(model.history_) and model.n_features_in_ == 6
@@ -493,7 +493,7 @@ def test_bad_values(name):
                 KernelPerceptron(name).fit(matrix, y)
             with pytest.raises(ValueError, match="at row 7, column 2"):
                 model.predict(matrix)
-    with pytest.raises(OverflowError, match="row 0.*scale X by"):
+    with pytest.raises(OverflowError, match=r"row 0.*scale X by"):
         model.predict(np.full((1, 6), 1e200))
     if name == "chi2":
         with pytest.raises(ValueError, match="numbers ≥ 0"):

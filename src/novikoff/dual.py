@@ -17,6 +17,7 @@ which fit into `cache_bytes`; besides these only the supports themselves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import islice
 from operator import itemgetter
@@ -95,8 +96,8 @@ class DualLearner:
         if room < 0:
             raise ValueError(
                 f"cache_mb={(cache_bytes or 0) / 2**20:.3g} is too small for {n:,} rows and "
-                f"{earlier.n_classes} classes: their scores and one block of kernel values take {least / 2**20:.3g}, the least "
-                f"that works."
+                f"{earlier.n_classes} classes: their scores and one block of kernel values take "
+                f"{math.ceil(least / 2**10) / 2**10:.4g}, the least that works."
             )
         self.cache = _Columns(room // (8 * max(n, 1)))
         self.panel, self.rows = kernel.panels(X), kernel.rows(X)
