@@ -184,7 +184,7 @@ def outcome(model, X):
 def test_blocks_cache_threads_and_storage_change_nothing(name, order, monkeypatch):
     X, y = rows_and_labels(n=60 if order == "shuffle" else 30)
     X = X.astype(np.float32).astype(np.float64)
-    how = {"kernel": name, "gamma": 0.7, "random_state": 0, "max_epochs": 4, "order": order}
+    how = {"kernel": name, "random_state": 0, "max_epochs": 4, "order": order}
     expected = outcome(KernelPerceptron(**how).fit(X, y), X)
     for matrix in (X.astype(np.float32), sp.csr_array(X), np.asfortranarray(X)):
         assert outcome(KernelPerceptron(**how).fit(matrix, y), matrix) == expected
@@ -509,3 +509,14 @@ def test_unsorted_indices_are_put_in_order():
         tangled.indices[part], tangled.data[part] = tangled.indices[part][::-1], tangled.data[part][::-1]
     tangled.has_sorted_indices = False
     assert outcome(KernelPerceptron("rbf", random_state=0).fit(tangled, y), tangled) == expected
+
+
+@given(datasets(2), st.sampled_from([0.0, 100.0]))
+def test_gamma_scale_is_that_of_scikit_learn(data, shift):
+    X = data[0] + shift
+    model = KernelPerceptron("rbf", max_epochs=1).fit(X, data[1])
+    variance = X.var()
+    if 1e-8 * (X * X).mean() < variance:
+        assert model._dual.kernel.gamma == pytest.approx(1 / (X.shape[1] * variance), rel=1e-6)
+    sparse = KernelPerceptron("rbf", max_epochs=1).fit(sp.csr_array(X), data[1])
+    assert sparse._dual.kernel == model._dual.kernel
