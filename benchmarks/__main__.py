@@ -11,7 +11,16 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import (
-    dense, exactness, files, machine, margins, online, separability, sparse, startup, verifying,
+    dense,
+    exactness,
+    files,
+    machine,
+    margins,
+    online,
+    separability,
+    sparse,
+    startup,
+    verifying,
 )
 from benchmarks.table import Row, aligned
 
