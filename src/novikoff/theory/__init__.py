@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
+    "separability": ("Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"),
 }
 _HOMES = {name: f"novikoff.theory.{module}" for module, names in _MODULES.items() for name in names}
 
