@@ -10,6 +10,20 @@ from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
     "separability": ("Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"),
+    "geometry": (
+        "Reduction",
+        "distance",
+        "empirical_risk",
+        "foot",
+        "margin",
+        "margins",
+        "project",
+        "radius",
+        "reduce_norm",
+        "reduce_threshold",
+    ),
+    "hindsight": ("Hindsight", "best_in_hindsight"),
+    "trace": ("Trace", "trace"),
 }
 _HOMES = {name: f"novikoff.theory.{module}" for module, names in _MODULES.items() for name in names}
 

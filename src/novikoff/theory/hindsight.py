@@ -1,0 +1,458 @@
+"""The best comparison vector in hindsight: what the mistakes of any order could be bounded by.
+
+For every v, the mistakes k that a perceptron makes from w = 0 over e copies of the rows, in any order, obey
+
+    √k ≤ A₂(v) = R‖v‖ + √e·‖h(v)‖₂                  h_i = max(0, 1 − v·z_i)   (Freund and Schapire 1999)
+    k  ≤ R‖v‖·√k + e·‖h(v)‖₁, so √k ≤ A₁(v) = (R‖v‖ + √(R²‖v‖² + 4e‖h(v)‖₁))/2            (its L1 companion)
+
+since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. The best v for the data is found
+here, with a lower bound that proves how good it is.
+
+**L2.** A₂ is convex. For every α ≥ 0 with ‖α‖₂ ≤ √e and ‖Σ α z‖ ≤ R
+
+    A₂(v) ≥ R‖v‖ + Σ α_i·(1 − v·z_i) ≥ Σ α_i + ‖v‖·(R − ‖Σ α z‖) ≥ Σ α_i,
+
+so any α ≥ 0, scaled down until both hold, gives a lower bound on min A₂.
+
+**L1.** A₁ is quasiconvex: A₁(v) ≤ x exactly where x·R‖v‖ + e‖h‖₁ ≤ x², and the left side is convex in v. For
+0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence no x with x² < s·Σα is reached, and
+min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
+
+**Solver.** Newton's method on the function with its corners rounded (norms √(‖·‖² + δ²), hinges as parabolas of
+width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand. Small problems
+solve the Newton equation outright, wide ones by conjugate gradients.
+
+With three classes or more h_i is the hinge against the best rival, and ‖α‖ is of the rows' sums over the rivals. The
+search then minimises the sum over all rivals instead, which has no such corner; value and lower bound are of the
+true function at what it finds, so they hold, though the gap may stay wider.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from novikoff.arrays import is_sparse
+from novikoff.model import Floats
+from novikoff.theory.geometry import as_vector, by_row, length
+from novikoff.theory.problem import CHUNK, Problem, read_problem
+
+NARROW = 1500  # coordinates up to which the Newton equation is written out
+UNIT = 2.0**-53
+
+Watch = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Hindsight:
+    """The smallest bound found, and a lower bound on what any v could give.
+
+    `value` = A(v)² bounds the mistakes of `epochs` passes in any order; `dual_value` ≤ min A². Both are rounded
+    outward, so they hold as real numbers.
+    """
+
+    value: float
+    dual_value: float
+    v: Floats  # shape as vectors of the lifted space
+    alpha: Floats  # the weights that prove dual_value, as far as they go: one a row
+    norm: str
+    epochs: int
+    radius: float
+    v_norm: float
+    loss: float  # ‖h(v)‖₂ or ‖h(v)‖₁, over the rows once
+    iterations: int
+    interrupted: bool = False
+
+    @property
+    def gap(self) -> float:
+        """(value − dual_value)/value."""
+        return (self.value - self.dual_value) / self.value if self.value else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures by name, without the vectors."""
+        names = "value dual_value gap norm epochs radius v_norm loss iterations interrupted".split()
+        return {name: getattr(self, name) for name in names}
+
+    def __str__(self) -> str:
+        return (
+            f"mistakes in {self.epochs} epoch(s) ≤ {self.value:.6g} at the best v found ({self.norm}); no v gives "
+            f"less than {self.dual_value:.6g} (gap {100 * self.gap:.2g} %)"
+        )
+
+
+def best_in_hindsight(
+    X: Any,
+    y: Any,
+    *,
+    norm: str = "l2",
+    epochs: int = 1,
+    gap: float = 0.01,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    sample_weight: Any = None,
+    max_iterations: int = 200,
+    watch: Watch | None = None,
+) -> Hindsight:
+    """The least that the Freund–Schapire bound, or its L1 companion, can say about these rows.
+
+    Parameters
+    ----------
+    X, y : rows and labels, dense or sparse
+    norm : {'l2', 'l1'}
+    epochs : int
+        How often the rows are visited: e copies are one sequence.
+    gap : float
+        Stop when (value − dual_value)/value is at most this.
+    fit_intercept, intercept_scaling, sample_weight
+        As in the estimators.
+    max_iterations : int
+        Newton steps; the gap reached is in the result.
+    watch : callable, optional
+        Called as watch(text, None) now and then.
+
+    Examples
+    --------
+    Three points of which no line gets all right: x = −1 (+), 0 (−), 1 (+). Every bound must allow the
+    mistakes of one pass.
+
+    >>> best = best_in_hindsight([[-1.0], [0.0], [1.0]], [1, -1, 1])
+    >>> best.gap <= 0.01 and best.value >= 2
+    True
+    """
+    problem = read_problem(
+        X,
+        y,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight,
+    )
+    return solve(problem, norm=norm, epochs=epochs, gap=gap, max_iterations=max_iterations, watch=watch)
+
+
+def bound_at(problem: Problem, v: Any, *, norm: str = "l2", epochs: int = 1) -> float:
+    """A(v)²: what this v says about the mistakes of so many epochs, rounded up."""
+    _check(norm, epochs)
+    return _at(problem, as_vector(problem, v), norm, epochs).square
+
+
+def best_length(margins: Floats, R: float, epochs: int = 1) -> tuple[float, float]:
+    """(‖v‖, ‖h(v)‖₂) of the best v along a unit vector u under which the rows have these margins.
+
+    >>> best_length(np.array([1.0, 1.0]), 2.0)  # hinges are cheaper than a long v
+    (0.0, 1.4142135623730951)
+    >>> best_length(np.array([4.0, 4.0]), 2.0)
+    (0.25, 0.0)
+    """
+    scale = math.sqrt(epochs)
+
+    def slope(s: float) -> float:
+        """The derivative of R·s + √e·‖(1 − s·m)₊‖, from the right."""
+        h = np.maximum(1 - s * margins, 0.0)
+        size = math.sqrt(float(h @ h))
+        if size:
+            return R - scale * float(h @ margins) / size
+        grows = np.minimum(margins, 0.0)[1 - s * margins >= 0]
+        return R + scale * length(grows)
+
+    low, high = 0.0, 1.0 / max(R, 1e-300)
+    if slope(0.0) >= 0:
+        return 0.0, math.sqrt(len(margins))
+    while slope(high) < 0:
+        low, high = high, 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        if slope(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    h = np.maximum(1 - high * margins, 0.0)
+    return high, length(h)
+
+
+# ---- values ------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _At:
+    """A at one v."""
+
+    square: float
+    v_norm: float
+    loss: float
+
+
+def _radius(problem: Problem) -> float:
+    """R, rounded up."""
+    return problem.radius() * (1 + (problem.width + 8) * 2 * UNIT)
+
+
+def _of(norm: str, R: float, v_norm: float, loss: float, epochs: int) -> float:
+    """A from ‖v‖ and the loss over the rows once."""
+    a = R * v_norm
+    return a + math.sqrt(epochs) * loss if norm == "l2" else (a + math.sqrt(a * a + 4 * epochs * loss)) / 2
+
+
+def _at(problem: Problem, v: Floats, norm: str, epochs: int, scores: Floats | None = None) -> _At:
+    """A(v), with what rounding could hide added: each score is off by at most (d + 8)·2⁻⁵³·R‖v‖."""
+    R, v_norm = _radius(problem), length(v) * (1 + (problem.dimension + 8) * UNIT)
+    m = by_row(problem, problem.scores(v) if scores is None else scores)
+    h = np.maximum(1 - m + (problem.width + 8) * 2 * UNIT * R * v_norm, 0.0)
+    h[m - (problem.width + 8) * 2 * UNIT * R * v_norm > 1] = 0.0
+    loss = (length(h) if norm == "l2" else float(h.sum())) * (1 + (problem.n_rows + 8) * UNIT)
+    return _At(_of(norm, R, v_norm, loss, epochs) ** 2 * (1 + 16 * UNIT), v_norm, loss)
+
+
+def _below(problem: Problem, alpha: Floats, norm: str, epochs: int) -> tuple[float, Floats]:
+    """The lower bound on min A² that α ≥ 0 proves, rounded down; and α by row, scaled as it has to be."""
+    R = problem.radius() * (1 - (problem.width + 8) * 2 * UNIT)
+    rows = alpha.sum(axis=1) if problem.is_joint else alpha
+    error = (problem.n_rows + 8) * UNIT
+    if norm == "l1":
+        factor = 1 / max(float(rows.max(initial=0.0)) / epochs, 1.0)
+        alpha, rows = alpha * factor, rows * factor
+    total = float(rows.sum()) * (1 - error)
+    if total <= 0:
+        return 0.0, rows
+    pull = length(problem.combine(alpha)) * (1 + error) + error * _radius(problem) * total
+    if norm == "l1":
+        x = min(math.sqrt(total), R * total / pull if pull else math.inf)
+        return x * x * (1 - 16 * UNIT), rows
+    size = length(rows) * (1 + error)
+    factor = min(math.sqrt(epochs) / size, R / pull if pull else math.inf)
+    return (factor * total) ** 2 * (1 - 16 * UNIT), rows * factor
+
+
+# ---- the search --------------------------------------------------------------------------------------
+def _check(norm: str, epochs: int) -> None:
+    if norm not in ("l2", "l1"):
+        raise ValueError(f"norm={norm!r} is not possible: expected 'l2' or 'l1'.")
+    if epochs < 1:
+        raise ValueError(f"epochs={epochs!r} is not possible: expected 1 or more.")
+
+
+def solve(
+    problem: Problem,
+    *,
+    norm: str = "l2",
+    epochs: int = 1,
+    gap: float = 0.01,
+    max_iterations: int = 200,
+    watch: Watch | None = None,
+) -> Hindsight:
+    """`best_in_hindsight` of a problem that has been read."""
+    _check(norm, epochs)
+    if not 0 < gap < 1:
+        raise ValueError(f"gap={gap!r} is not possible: expected a number between 0 and 1.")
+    search = _Search(problem, norm, epochs, gap)
+    interrupted = False
+    try:
+        search.run(max_iterations, watch)
+    except KeyboardInterrupt:
+        interrupted = True
+    at = search.best_at
+    return Hindsight(
+        value=at.square,
+        dual_value=min(search.dual, at.square),
+        v=search.best_v.reshape(problem.shape),
+        alpha=search.alpha,
+        norm=norm,
+        epochs=epochs,
+        radius=problem.radius(),
+        v_norm=at.v_norm,
+        loss=at.loss,
+        iterations=search.iterations,
+        interrupted=interrupted,
+    )
+
+
+@dataclass
+class _Model:
+    """The rounded function at v, to second order: Φ(v + p) ≈ value + g·p + ½ p·H·p.
+
+    H = a·(I − b·vvᵀ) + Zᵀ diag(curve) Z − c·ggᵀ with `pull` = Zᵀα and g = a·v − pull.
+    """
+
+    value: float
+    alpha: Floats
+    curve: Floats
+    a: float
+    b: float
+    c: float
+
+
+class _Search:
+    """Newton steps on the rounded function, at falling widths."""
+
+    def __init__(self, problem: Problem, norm: str, epochs: int, gap: float) -> None:
+        self.problem, self.norm, self.epochs, self.gap = problem, norm, epochs, gap
+        self.R = problem.radius()
+        self.own = (np.arange(problem.n_rows), problem.labels) if problem.is_joint else None
+        self.best_v = np.zeros(problem.dimension)
+        self.best_at = _at(problem, self.best_v.reshape(problem.shape), norm, epochs)
+        ones = np.full((problem.n_rows, problem.n_classes) if problem.is_joint else problem.n_rows, 1.0)
+        if self.own is not None:
+            ones[self.own] = 0.0
+        self.dual, self.alpha = _below(problem, ones, norm, epochs)
+        self.iterations = 0
+
+    @property
+    def done(self) -> bool:
+        return self.best_at.square - self.dual <= self.gap * self.best_at.square
+
+    def run(self, most: int, watch: Watch | None) -> None:
+        p = self.problem
+        v, m = self.best_v, self._scores(self.best_v)
+        for width in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 1e-5):
+            for _ in range(30):
+                if self.done or self.iterations >= most:
+                    return
+                self.iterations += 1
+                reach = math.sqrt(self.best_at.square)  # A so far: what smoothing is measured by
+                model = self._model(v, m, width, reach)
+                self._lower(model)
+                g = model.a * v - p.combine(model.alpha).ravel()
+                step = self._newton(v, g, model)
+                dm = self._scores(step, zero_own=True)
+                t = self._line(v, m, step, dm, width, reach, model.value, float(g @ step))
+                v, m = v + t * step, m + t * dm
+                self._upper(v, m)
+                if watch is not None:
+                    watch(f"between {self.dual:.6g} and {self.best_at.square:.6g}", None)
+                if (
+                    -float(g @ step) <= 1e-3 * self.gap * reach * (1 if self.norm == "l2" else reach)
+                    or t == 0
+                ):
+                    break
+
+    def _scores(self, v: Floats, *, zero_own: bool = False) -> Floats:
+        scores = self.problem.scores(v.reshape(self.problem.shape))
+        if zero_own and self.own is not None:
+            scores[self.own] = 0.0
+        return scores
+
+    def _upper(self, v: Floats, m: Floats) -> None:
+        at = _at(self.problem, v, self.norm, self.epochs, m)
+        if at.square < self.best_at.square:
+            # once more from v itself: scores that were added up step by step have drifted
+            at = _at(self.problem, v.reshape(self.problem.shape), self.norm, self.epochs)
+            if at.square < self.best_at.square:
+                self.best_at, self.best_v = at, v
+
+    def _lower(self, model: _Model) -> None:
+        value, alpha = _below(self.problem, model.alpha, self.norm, self.epochs)
+        if value > self.dual:
+            self.dual, self.alpha = value, alpha
+
+    # -- the rounded function
+    def _value(self, v: Floats, m: Floats, width: float, reach: float) -> float:
+        h = np.maximum(1 - m, 0.0)
+        slack = width * reach / 4
+        pull = self.R * math.sqrt(float(v @ v) + (slack / self.R) ** 2)
+        if self.norm == "l2":
+            return pull + math.sqrt(self.epochs * float(np.vdot(h, h)) + slack**2)
+        soft = np.where(h < width, h * h / (2 * width), h - width / 2)
+        return reach * pull + self.epochs * float(soft.sum())
+
+    def _model(self, v: Floats, m: Floats, width: float, reach: float) -> _Model:
+        h = np.maximum(1 - m, 0.0)
+        slack = width * reach / 4
+        size = math.sqrt(float(v @ v) + (slack / self.R) ** 2)
+        value = self._value(v, m, width, reach)
+        a, b = self.R / size, 1 / size**2
+        if self.norm == "l2":
+            loss = math.sqrt(self.epochs * float(np.vdot(h, h)) + slack**2)
+            return _Model(value, h * (self.epochs / loss), (h > 0) * (self.epochs / loss), a, b, 1 / loss)
+        alpha = self.epochs * np.minimum(h / width, 1.0)
+        curve = ((h > 0) & (h < width)) * (self.epochs / width)
+        return _Model(value, alpha, curve, reach * a, b, 0.0)
+
+    def _line(
+        self,
+        v: Floats,
+        m: Floats,
+        step: Floats,
+        dm: Floats,
+        width: float,
+        reach: float,
+        value: float,
+        slope: float,
+    ) -> float:
+        """The largest of 1, ½, ¼ … that lowers the function enough."""
+        t = 1.0
+        while t > 1e-10:
+            if self._value(v + t * step, m + t * dm, width, reach) <= value + 0.1 * t * slope:
+                return t
+            t /= 2
+        return 0.0
+
+    # -- its Newton equation
+    def _newton(self, v: Floats, g: Floats, model: _Model) -> Floats:
+        pull = model.a * v - g
+        if self.problem.dimension <= NARROW and not self.problem.is_joint:
+            H = self._squares(model.curve)
+            H -= model.c * np.outer(pull, pull) + model.a * model.b * np.outer(v, v)
+            diagonal = np.einsum("ii->i", H)
+            diagonal += model.a + 1e-12 * float(np.abs(diagonal).max(initial=0.0))
+            from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+            try:
+                step = -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), g)
+                if float(step @ g) < 0:
+                    return np.asarray(step)
+            except LinAlgError:
+                pass
+        return self._conjugate(v, g, pull, model)
+
+    def _squares(self, curve: Floats) -> Floats:
+        """Zᵀ diag(curve) Z."""
+        p = self.problem
+        rows = np.flatnonzero(curve)
+        factors = curve[rows] if p.weights is None else curve[rows] * p.weights[rows] ** 2
+        d = p.n_features
+        H = np.zeros((p.width, p.width))
+        if is_sparse(p.X):
+            X = p.X[rows]
+            scaled = X.multiply(factors[:, None]).tocsr()
+            H[:d, :d] = (X.T @ scaled).toarray()
+            if p.bias:
+                H[:d, d] = H[d, :d] = p.bias * np.asarray(scaled.sum(axis=0)).ravel()
+        else:
+            size = max(CHUNK // (8 * p.width), 1)
+            for begin in range(0, len(rows), size):
+                part = slice(begin, begin + size)
+                X = p.X[rows[part]].astype(np.float64, copy=False)
+                scaled = X * factors[part, None]
+                H[:d, :d] += X.T @ scaled
+                if p.bias:
+                    H[d, :d] += p.bias * scaled.sum(axis=0)
+            if p.bias:
+                H[:d, d] = H[d, :d]
+        if p.bias:
+            H[d, d] = p.bias**2 * factors.sum()
+        return H
+
+    def _conjugate(self, v: Floats, g: Floats, pull: Floats, model: _Model) -> Floats:
+        """A step by conjugate gradients: enough of one to descend."""
+
+        def times(q: Floats) -> Floats:
+            out = model.a * (q - model.b * v * float(v @ q)) - model.c * pull * float(pull @ q)
+            product = self.problem.combine(model.curve * self._scores(q, zero_own=True))
+            return out + product.ravel()
+
+        step, r = np.zeros_like(g), -g
+        q, rr = r.copy(), float(r @ r)
+        enough = min(0.1, math.sqrt(length(g) / max(self.R, 1e-300))) ** 2 * rr
+        for _ in range(100):
+            Hq = times(q)
+            curvature = float(q @ Hq)
+            if curvature <= 0:
+                return step if step.any() else -g / model.a
+            step += rr / curvature * q
+            r -= rr / curvature * Hq
+            last, rr = rr, float(r @ r)
+            if rr <= enough:
+                break
+            q = r + rr / last * q
+        return step

@@ -1,0 +1,467 @@
+"""The run of a perceptron as data: what the proof of the bound is about, at every update.
+
+After k updates from w = 0 with steps on z_1 … z_k (whatever rows they were) and any unit vector u:
+
+    w·u = Σ u·z_j ≥ k·γ            where γ is the smallest u·z of all rows: the lower line
+    ‖w‖² ≤ k·R²                    since w·z ≤ 0 at a mistake: the upper curve √k·R
+    cos(w, u) = w·u/‖w‖ ≥ √k·γ/R   the floor, which reaches 1, and ends the run, at k = (R/γ)²
+
+The margin rule updates while w·z ≤ β, so its upper curve is √(k·(R² + 2β)). The normalized rule has the same
+lines for the rows scaled to norm 1. Weights multiply z.
+
+Where u does not separate the rows (γ ≤ 0) the lower line is that of Freund and Schapire: with v along u and
+hinge_i = max(0, 1 − v·z_i), v·w ≥ Σ (1 − hinge) ≥ k − √k·‖hinge‖₂ over e copies of the rows, so
+
+    w·u ≥ (k − √(k·e)·H)/‖v‖       with H = ‖hinge(v)‖₂ over the rows once, e epochs begun
+
+and the floor of the cosine is that divided by the upper curve, where it is not negative (else −1).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import _core
+from novikoff.arrays import is_sparse, row_bytes, rows_of
+from novikoff.model import Floats, Ints, Learner, Settings, raise_problem
+from novikoff.theory.geometry import by_row, direction, length
+from novikoff.theory.problem import Problem, read_problem
+from novikoff.training import CALL_BYTES
+
+Counts = npt.NDArray[np.int64]
+
+RULES = ("perceptron", "normalized", "margin")
+BUDGET = 1 << 28  # multiplications that margins may take where nobody says how many are wanted
+BLOCK_BYTES = 1 << 24  # of weight vectors that lie side by side when a run is replayed
+WIDE = 4096  # coordinates from which sparse rows are replayed one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A run, with one entry an update in every array.
+
+    The arrays are `example` (the row), `rival` (the class that lost, with three classes or more), `visit`
+    (visits made before it) and `epoch` (from 1); then, after the update, `wu` = w·u, `norm` = ‖w‖, `cosine`
+    with its `cosine_floor`, the `lower` line ≤ wu and the `upper` curve ≥ norm, and `margin`, the smallest
+    w·z/‖w‖ (NaN where it was not asked for).
+    """
+
+    example: Counts
+    visit: Counts
+    epoch: Counts
+    wu: Floats
+    norm: Floats
+    cosine: Floats
+    cosine_floor: Floats
+    lower: Floats
+    upper: Floats
+    margin: Floats
+    rival: Ints | None
+    u: Floats  # of norm 1
+    w: Floats  # the last weights; both in the lifted space, the bias coordinate last
+    gamma: float  # the smallest u·z of all rows, scaled as the rule scales them
+    radius: float  # R of the same rows
+    form: str  # of the lower line: "novikoff", or "freund-schapire" where γ ≤ 0
+    v_norm: float  # ‖v‖ of that form; 1/γ in the other
+    slack: float  # H = ‖hinge(v)‖₂ over the rows once; 0 in the other
+    n_rows: int
+    n_visits: int
+    mistakes: int
+    updates: int
+    converged: bool  # an epoch passed without an update
+    separated: bool  # the last w has w·z > 0 for every z, decided exactly
+    order: Counts | None  # the row of every visit; None: cyclic, row t mod n at visit t
+    rule: str
+    ties: str
+    beta: float  # of the margin rule
+    bias: float  # the lifted coordinate c; 0: none
+    classes: npt.NDArray[Any]
+
+    @property
+    def bound(self) -> float:
+        """What the lines allow: updates ≤ (R² + 2β)/γ², or the Freund–Schapire form for the epochs begun."""
+        R = self.upper[0] if len(self.upper) else self.radius
+        epochs = max(math.ceil(self.n_visits / self.n_rows), 1)
+        return float((R * self.v_norm + math.sqrt(epochs) * self.slack) ** 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything by name, arrays as lists: what JSON can hold (NaN as None)."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Trace:
+        """The trace that `to_dict` wrote."""
+        names = {f.name for f in fields(cls)}
+        if missing := names - data.keys():
+            raise ValueError(f"this is no trace: it lacks {', '.join(sorted(missing))}.")
+        return cls(**{name: _restored(name, data[name]) for name in names})
+
+    def __str__(self) -> str:
+        ending = "converged" if self.converged else "not converged"
+        lines = [
+            f"{self.rule} perceptron: {self.updates:,} updates in {self.n_visits:,} visits to "
+            f"{self.n_rows:,} rows, {ending}",
+            f"  R = {self.radius:.6g}, γ of u = {self.gamma:.6g}, updates ≤ {self.bound:.6g} ({self.form})",
+        ]
+        if self.updates:
+            k = self.updates - 1
+            lines += [
+                f"  w·u    {self.wu[k]:.6g} ≥ {self.lower[k]:.6g}",
+                f"  ‖w‖    {self.norm[k]:.6g} ≤ {self.upper[k]:.6g}",
+                f"  cosine {self.cosine[k]:.6g} ≥ {self.cosine_floor[k]:.6g}",
+            ]
+        return "\n".join(lines)
+
+
+_DTYPES: dict[str, Any] = {name: np.int64 for name in ("example", "visit", "epoch", "order")}
+_DTYPES |= {n: np.float64 for n in ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin")}
+_DTYPES |= {"u": np.float64, "w": np.float64, "rival": np.int32, "classes": None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            flat = [x if math.isfinite(x) else None for x in value.ravel().tolist()]
+            return np.array(flat, dtype=object).reshape(value.shape).tolist()
+        return value.tolist()
+    return value
+
+
+def _restored(name: str, value: Any) -> Any:
+    if name not in _DTYPES or value is None:
+        return value
+    if _DTYPES[name] is np.float64:
+        return (
+            np.array([math.nan if x is None else x for x in value]) if name == "margin" else np.array(value)
+        )
+    return np.array(value, dtype=_DTYPES[name])
+
+
+def trace(
+    X: Any,
+    y: Any,
+    u: Any = None,
+    *,
+    rule: str = "perceptron",
+    ties: str = "positive",
+    order: Any = "cyclic",
+    random_state: int | None = None,
+    max_epochs: int = 1000,
+    max_updates: int = 100_000,
+    margin: float = 0.0,
+    margins: int | None = None,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    sample_weight: Any = None,
+) -> Trace:
+    """Run a perceptron from w = 0 and keep what the proof of its bound looks at, update by update.
+
+    Parameters
+    ----------
+    X, y : rows and labels, dense or sparse
+    u : array of the lifted space, (coef, intercept), or a model, optional
+        The vector to compare with. By default the direction of the largest margin when the data are found to
+        be separable, else the best v in hindsight.
+    rule : {'perceptron', 'normalized', 'margin'}
+        Those whose steps do not depend on w.
+    ties : {'positive', 'mistake'}
+    order : {'cyclic', 'shuffle', 'worst'} or array of row numbers
+        An array is visited once, as it is.
+    random_state : int, optional
+        Seed of 'shuffle'.
+    max_epochs, max_updates : int
+        When to stop; otherwise after an epoch without an update.
+    margin : float
+        β of the margin rule.
+    margins : int, optional
+        At how many updates, evenly spread, the last among them, the margin of w is computed: a pass over the
+        rows each. By default as many as take about a second.
+    fit_intercept, intercept_scaling, sample_weight
+        As in the estimators. Rows of weight 0 are removed, and rows are numbered without them.
+
+    Examples
+    --------
+    >>> X = [[-1.0, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+    >>> run = trace(X, [-1, 1, 1, -1, -1, 1], [1.0, 0.0], fit_intercept=False)
+    >>> run.example.tolist(), run.wu.tolist(), run.gamma, round(run.bound, 9)
+    ([0, 2, 4], [1.0, 2.0, 3.0], 1.0, 5.0)
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule={rule!r} is not possible: expected one of {', '.join(RULES)}.")
+    if ties not in ("positive", "mistake"):
+        raise ValueError(f"ties={ties!r} is not possible: expected 'positive' or 'mistake'.")
+    if not margin >= 0:
+        raise ValueError(f"margin={margin!r} is not possible: expected a number ≥ 0.")
+    problem = read_problem(
+        X,
+        y,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight,
+    )
+    beta = margin if rule == "margin" else 0.0
+    run = _Run(problem, Settings(rule=rule, ties=ties, margin=beta, bias_square=problem.bias**2))
+    run.go(order, random_state, max_epochs, max_updates)
+    scaled = _as_stepped(problem, rule)
+    return _Telling(scaled, run, beta).trace(u, margins)
+
+
+# ---- running -----------------------------------------------------------------------------------------
+class _Run:
+    """A native learner over the rows, with its updates and visits recorded."""
+
+    def __init__(self, problem: Problem, settings: Settings) -> None:
+        self.problem, self.settings = problem, settings
+        self.learner = Learner(problem.n_classes, problem.n_features, settings)
+        self.native = self.learner.native
+        self.native.record_updates()
+        self.rows = rows_of(problem.X)
+        self.converged = False
+        self.in_epochs = False  # whether every row is visited once before any is again
+        self.visited: list[Counts] | None = []
+
+    def go(self, order: Any, seed: int | None, max_epochs: int, max_updates: int) -> None:
+        n = self.problem.n_rows
+        if not isinstance(order, str):
+            rows = np.asarray(order)
+            if rows.ndim != 1 or rows.dtype.kind not in "iu" or ((rows < 0) | (rows >= n)).any():
+                raise ValueError(f"order must hold row numbers from 0 to {n - 1}.")
+            self.converged = self._epoch(np.ascontiguousarray(rows, dtype=np.int64), max_updates, first=True)
+            self.converged &= len(np.unique(rows)) == n  # nothing is known of rows that were not visited
+            return
+        if order not in ("cyclic", "shuffle", "worst"):
+            raise ValueError(
+                f"order={order!r} is not possible: expected 'cyclic', 'shuffle', 'worst' or an array."
+            )
+        if order == "worst":
+            self._worst(max_epochs * n, max_updates)
+            return
+        rng, self.in_epochs = np.random.default_rng(seed), True
+        if order == "cyclic":
+            self.visited = None
+        for epoch in range(max_epochs):
+            rows = rng.permutation(n) if order == "shuffle" else None
+            self.converged = self._epoch(rows, max_updates, first=epoch == 0)
+            if self.converged or self.native.updates >= max_updates:
+                break
+
+    def _epoch(self, order: Counts | None, max_updates: int, *, first: bool) -> bool:
+        """Visit rows until all were, or the updates are made; whether all were and none was updated."""
+        before, begin = self.native.updates, 0
+        count = self.problem.n_rows if order is None else len(order)
+        per_call = max(CALL_BYTES // (row_bytes(self.problem.X) * self.problem.n_classes), 1)
+        while begin < count and self.native.updates < max_updates:
+            # no more visits than updates are left, so that there is never one too many
+            end = min(begin + per_call, count, begin + max_updates - self.native.updates)
+            self._visit(order, begin, end, first)
+            if self.visited is not None and order is not None:
+                self.visited.append(order[begin:end])
+            begin = end
+        return begin == count and self.native.updates == before
+
+    def _visit(self, order: Counts | None, begin: int, end: int, first: bool) -> None:
+        labels, weights = self.problem.labels, self.problem.weights
+        outcome = _core.epoch(self.native, self.rows, labels, weights, order, begin, end, first)
+        raise_problem(*outcome, self.problem.X, self.native.largest_row)
+
+    def _worst(self, max_visits: int, max_updates: int) -> None:
+        p, visited = self.problem, []
+        problem, at, _ = _core.scan(self.native, self.rows, p.weights, None, 0, p.n_rows)
+        raise_problem(problem, at, p.X)
+        for _ in range(min(max_visits, max_updates)):
+            found = _core.smallest(
+                self.native.view(), self.rows, p.labels, None, None, 0, p.n_rows, False, False
+            )
+            row, before = np.array([found[3]], dtype=np.int64), self.native.updates
+            self._visit(row, 0, 1, False)
+            if self.native.updates == before:
+                self.native.visits -= 1  # nothing violated, so nothing was visited
+                self.converged = True
+                break
+            visited.append(row)
+        self.visited = visited
+
+    def order(self) -> Counts | None:
+        if self.visited is None:
+            return None
+        return np.concatenate([np.zeros(0, dtype=np.int64), *self.visited])
+
+
+# ---- telling -----------------------------------------------------------------------------------------
+def _as_stepped(problem: Problem, rule: str) -> Problem:
+    """The problem whose z are what the rule adds to w."""
+    if rule != "normalized":
+        return problem
+    plain = Problem(problem.X, problem.labels, problem.classes, problem.bias, None)
+    norms = plain.lengths() / (math.sqrt(2) if problem.is_joint else 1.0)
+    weights = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1.0), 1.0)
+    if problem.weights is not None:
+        weights = weights * problem.weights
+    return Problem(problem.X, problem.labels, problem.classes, problem.bias, weights)
+
+
+class _Telling:
+    """From the recorded updates to the figures; `problem` has the z that were added."""
+
+    def __init__(self, problem: Problem, run: _Run, beta: float) -> None:
+        self.problem, self.run, self.beta = problem, run, beta
+        row, _, rival, _, visit = run.native.recorded()
+        self.row, self.visit = row.astype(np.int64), visit.astype(np.int64)
+        self.rival = rival.astype(np.int32) if problem.is_joint else None
+
+    @property
+    def pairs(self) -> Counts:
+        return self.row if self.rival is None else self.row * self.problem.n_classes + self.rival
+
+    def trace(self, u: Any, margins: int | None) -> Trace:
+        p, run = self.problem, self.run
+        w = run.problem.vector(run.learner.coef(), run.learner.intercept())
+        vector, norm = direction(p, self._default() if u is None else u)
+        unit = vector / norm
+        gamma = p.smallest(vector).value / norm
+        scores = p.scores(unit)
+        R = p.radius()
+        heaviest = 1.0 if run.problem.weights is None else float(run.problem.weights.max())
+        step = math.sqrt(R**2 + 2 * self.beta * heaviest)  # √k times it is the upper curve
+        k = np.arange(1.0, len(self.row) + 1)
+        epoch = self._epochs()
+        if gamma > 0:
+            form, v_norm, slack = "novikoff", 1 / gamma, 0.0
+            lower = k * gamma
+        else:
+            from novikoff.theory.hindsight import best_length
+
+            form = "freund-schapire"
+            v_norm, slack = best_length(by_row(p, scores), step, max(int(epoch[-1]) if len(epoch) else 1, 1))
+            lower = (k - np.sqrt(k * epoch) * slack) / v_norm if v_norm else k * gamma
+        upper = np.sqrt(k) * step
+        wu = np.cumsum(scores.ravel()[self.pairs])
+        norms, found = self._replay(margins)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            cosine = np.where(norms > 0, np.clip(wu / norms, -1.0, 1.0), 0.0)
+            floor = np.where(lower >= 0, np.minimum(lower / upper, 1.0), -1.0)
+        return Trace(
+            example=self.row,
+            visit=self.visit,
+            epoch=epoch,
+            wu=wu,
+            norm=norms,
+            cosine=cosine,
+            cosine_floor=floor,
+            lower=lower,
+            upper=upper,
+            margin=found,
+            rival=self.rival,
+            u=unit,
+            w=w,
+            gamma=gamma,
+            radius=R,
+            form=form,
+            v_norm=v_norm,
+            slack=slack,
+            n_rows=p.n_rows,
+            n_visits=run.native.visits,
+            mistakes=run.native.mistakes,
+            updates=run.native.updates,
+            converged=run.converged,
+            separated=bool(w.any()) and run.problem.smallest(w).value > 0,
+            order=run.order(),
+            rule=run.settings.rule,
+            ties=run.settings.ties,
+            beta=self.beta,
+            bias=p.bias,
+            classes=p.classes,
+        )
+
+    def _epochs(self) -> Counts:
+        """Copies of the rows begun when each update happened: how often some row had been visited."""
+        order = self.run.order()
+        if order is None or self.run.in_epochs:
+            return self.visit // self.problem.n_rows + 1
+        times = np.zeros(self.problem.n_rows, dtype=np.int64)
+        begun = np.empty(len(order), dtype=np.int64)
+        most = 0
+        for t, row in enumerate(order.tolist()):
+            times[row] += 1
+            most = max(most, int(times[row]))
+            begun[t] = most
+        return begun[self.visit]
+
+    def _default(self) -> Floats:
+        """The last weights where they separate, else the best v in hindsight."""
+        from novikoff.theory.hindsight import solve
+
+        p, run = self.problem, self.run
+        w = run.problem.vector(run.learner.coef(), run.learner.intercept())
+        if w.any() and p.smallest(w).value > 0:
+            return w
+        return solve(p).v
+
+    # -- w after every update
+    def _replay(self, margins: int | None) -> tuple[Floats, Floats]:
+        """‖w‖ after every update, and the margin of w after those that were chosen."""
+        count = len(self.row)
+        norms, found = np.empty(count), np.full(count, math.nan)
+        wanted = self._wanted(margins)
+        if not count:
+            return norms, found
+        if is_sparse(self.problem.X) and self.problem.dimension > WIDE:
+            self._one_by_one(norms, found, wanted)
+        else:
+            self._in_blocks(norms, found, wanted)
+        return norms, found
+
+    def _wanted(self, margins: int | None) -> Any:
+        count = len(self.row)
+        if margins is None:
+            stored = self.problem.X.nnz if is_sparse(self.problem.X) else self.problem.X.size
+            margins = max(BUDGET // max(stored * max(self.problem.n_classes - 1, 1), 1), 2)
+        wanted = np.zeros(count, dtype=bool)
+        if margins and count:
+            wanted[np.linspace(count - 1, 0, min(margins, count)).astype(np.int64)] = True
+        return wanted
+
+    def _measure(self, w: Floats, norm: float) -> float:
+        if not norm:
+            return math.nan
+        return float(by_row(self.problem, self.problem.scores(w.reshape(self.problem.shape))).min()) / norm
+
+    def _in_blocks(self, norms: Floats, found: Floats, wanted: Any) -> None:
+        """Prefix sums of the z, a block at a time: each w is the one before plus z, as in training."""
+        p, size = self.problem, max(BLOCK_BYTES // (8 * self.problem.dimension), 1)
+        w = np.zeros((1, p.dimension))
+        for begin in range(0, len(norms), size):
+            z = p.signed_rows(self.pairs[begin : begin + size])
+            z = z.toarray() if is_sparse(z) else z
+            ws = np.add.accumulate(np.concatenate([w, z]), axis=0)
+            w = ws[-1:].copy()
+            norms[begin : begin + size] = np.sqrt(np.einsum("ij,ij->i", ws[1:], ws[1:]))
+            for k in np.flatnonzero(wanted[begin : begin + size]):
+                found[begin + k] = self._measure(ws[k + 1], float(norms[begin + k]))
+
+    def _one_by_one(self, norms: Floats, found: Floats, wanted: Any) -> None:
+        """‖w + z‖² = ‖w‖² + 2w·z + ‖z‖², measured anew where a margin is and every thousand updates."""
+        w, square, block = np.zeros(self.problem.dimension), 0.0, 1000
+        for begin in range(0, len(norms), block):
+            z = self.problem.signed_rows(self.pairs[begin : begin + block]).tocsr()
+            for k in range(z.shape[0]):
+                part = slice(z.indptr[k], z.indptr[k + 1])
+                at, values = z.indices[part], z.data[part]
+                old = w[at]
+                w[at] = old + values
+                square += float((2 * old + values) @ values)
+                if k == z.shape[0] - 1 or wanted[begin + k]:
+                    square = length(w) ** 2
+                norms[begin + k] = math.sqrt(max(square, 0.0))
+                if wanted[begin + k]:
+                    found[begin + k] = self._measure(w, float(norms[begin + k]))
