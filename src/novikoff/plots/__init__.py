@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from novikoff.plots.panels import DiagnosisDisplay as DiagnosisDisplay
     from novikoff.plots.sandwich import SandwichDisplay as SandwichDisplay
     from novikoff.plots.votes import VotesDisplay as VotesDisplay
+    from novikoff.plots.ways import WaysDisplay as WaysDisplay
     from novikoff.plots.witness import WitnessDisplay as WitnessDisplay
 
 _HOMES = {
@@ -27,6 +28,7 @@ _HOMES = {
     "OrderDisplay": "orders",
     "SandwichDisplay": "sandwich",
     "VotesDisplay": "votes",
+    "WaysDisplay": "ways",
     "WitnessDisplay": "witness",
 }
 
@@ -38,6 +40,7 @@ __all__ = [
     "OrderDisplay",
     "SandwichDisplay",
     "VotesDisplay",
+    "WaysDisplay",
     "WitnessDisplay",
 ]
 
