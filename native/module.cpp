@@ -127,7 +127,8 @@ Visits visits(const Labels& y, const std::optional<Floats>& c, const std::option
 
 void bind_voted(nb::module_& m);  // voted.cpp
 
-void bind_online(nb::module_&);  // online.cpp
+void bind_margins(nb::module_&);  // margins.cpp
+void bind_online(nb::module_&);   // online.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
 void bind_named(nb::module_&);   // named.cpp
@@ -319,6 +320,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         nb::arg("a"), nb::arg("b"), nb::arg("compensated") = true,
         "Sign and correctly rounded value of a.b; without the compensated sum, by the accumulator alone.");
 
+    bind_margins(m);
     bind_voted(m);
 
     m.def(

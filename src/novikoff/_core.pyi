@@ -257,6 +257,19 @@ def votes(
     end: int,
     out: Order,
 ) -> tuple[str, int]: ...
+def lowest(
+    rows: Rows,
+    labels: Labels,
+    sample_weights: Floats | None,
+    weights: Floats,
+    bias: Floats,
+    classes: int,
+    begin: int,
+    end: int,
+    k: int,
+) -> tuple[Order, Floats]: ...
+def mdm(gram: Floats, alpha: Floats, steps: int, tolerance: float) -> int: ...
+def wolfe(gram: Floats, alpha: Floats, rounds: int, tolerance: float) -> bool: ...
 def exact_dot(a: Floats, b: Floats, compensated: bool = True) -> tuple[int, float]: ...
 def advise_huge_pages(array: Floats) -> None: ...
 def format_dense(
