@@ -5,7 +5,9 @@ Names are resolved when they are first used.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
@@ -37,6 +39,20 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     raise AttributeError(f"module 'novikoff.theory' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+class _Package(ModuleType):
+    """A package in which a function that has its module's name is found under it, not the module.
+
+    Importing a module makes it an attribute of its package; that must not hide `separability` or `trace`.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        hides = isinstance(value, ModuleType) and name in _HOMES
+        super().__setattr__(name, getattr(value, name) if hides else value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

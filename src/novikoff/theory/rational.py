@@ -119,6 +119,16 @@ def relation(rows: Integers, tick: Callable[[], None] | None = None) -> list[int
         target = target * 3 // 2
 
 
+def _reduced(A: Residues) -> Residues:
+    """A modulo the prime, in place, for integers below 2⁵³: the quotient may be off by one, never the rest."""
+    quotient = np.floor(A * (1 / PRIME))
+    quotient *= PRIME
+    A -= quotient
+    A[A < 0] += PRIME
+    A[A >= PRIME] -= PRIME
+    return A
+
+
 def _eliminate(A: Residues, width: int, tick: Callable[[], None] | None) -> tuple[list[int], list[int]]:
     """Gauss and Jordan's elimination modulo the prime, in place, of the first `width` columns.
 
@@ -136,12 +146,12 @@ def _eliminate(A: Residues, width: int, tick: Callable[[], None] | None) -> tupl
         own, where = _choose(panel.copy(), free)
         if not own:
             continue
-        head = _small_inverse(panel[np.ix_(own, where)]) @ A[own] % PRIME
+        head = _reduced(_small_inverse(panel[np.ix_(own, where)]) @ A[own])
         tail = panel[:, where]
         tail[own] = 0.0
-        A -= tail @ head % PRIME
-        A %= PRIME
+        A -= tail @ head
         A[own] = head
+        _reduced(A)
         free[own] = False
         rows += own
         columns += [begin + j for j in where]
@@ -164,7 +174,7 @@ def _choose(panel: Residues, free: npt.NDArray[np.bool_]) -> tuple[list[int], li
         rows.append(r)
         columns.append(j)
         factors = panel[others, j] * pow(int(panel[r, j]), -1, PRIME) % PRIME
-        panel[others, j:] = (panel[others, j:] - np.outer(factors, panel[r, j:])) % PRIME
+        panel[others, j:] = _reduced(panel[others, j:] - np.outer(factors, panel[r, j:]))
     return rows, columns
 
 
@@ -178,7 +188,7 @@ def _small_inverse(B: Residues) -> Residues:
         A[j] = A[j] * pow(int(A[j, j]), -1, PRIME) % PRIME
         factors = A[:, j].copy()
         factors[j] = 0.0
-        A = (A - np.outer(factors, A[j])) % PRIME
+        A = _reduced(A - np.outer(factors, A[j]))
     return A[:, n:]
 
 
@@ -216,7 +226,7 @@ class _Lifting:
             if self.tick is not None:
                 self.tick()
             residue = (self.rest % PRIME).astype(np.float64)
-            y = self.inverse @ residue % PRIME
+            y = _reduced(self.inverse @ residue)
             product = sum(((limb @ y).astype(np.int64).astype(object) << shift) for shift, limb in self.limbs)
             self.rest = (self.rest - product) // PRIME
             self.digits.append([int(v) for v in y])
