@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from novikoff.model import Model
+from novikoff.model import Model, Settings
 from novikoff.report import Report
 from novikoff.training import Run
 
@@ -46,27 +46,35 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
     )
 
 
-def _bound(model: Model, radius: float, upper: float, run: Run) -> tuple[str, float, float]:
-    """The rule's own theorem: its name, and the bracket that the margins give its bound.
+def theorem(settings: Settings, radius: float, heaviest: float = 1.0, copies: int = 1) -> tuple[str, float]:
+    """The bound of a rule as a formula, and what stands above γ² in it (γₙ² for the normalized rule).
 
-    Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no sample weights.
+    `radius` is that of the z with their weights, of which `heaviest` is the largest; `copies` is 2 where an
+    update moves two vectors. Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no
+    sample weights.
     """
+    match settings.rule:
+        case "normalized":  # the perceptron's theorem for the rows scaled to norm 1
+            return "1/γₙ²" if copies == 1 else "2/γₙ²", copies * heaviest**2
+        case "margin":
+            return "(R² + 2β)/γ²", radius**2 + 2 * settings.margin * heaviest
+        case "pa1":
+            return "max(R², 1/C)/γ²", max(radius**2, 1 / settings.C)
+        case "pa2":
+            return "(R² + 1/2C)/γ²", radius**2 + 1 / (2 * settings.C)
+    return "(R/γ)²", radius**2
+
+
+def _bound(model: Model, radius: float, upper: float, run: Run) -> tuple[str, float, float]:
+    """The rule's own theorem: its name, and the bracket that the margins give its bound."""
     settings = model.settings
     parts = model.n_classes if model.apart else 1
     margin = run.margin if run.verdict == "separated" else 0.0
-    top, name = radius**2, "(R/γ)²"
-    match settings.rule:
-        case "normalized":  # the same theorem for the rows scaled to norm 1
-            copies = 2 if model.n_classes > 2 and not model.apart else 1
-            top, name = copies * run.heaviest**2, "1/γₙ²" if copies == 1 else "2/γₙ²"
-            margin = run.unit_margin if margin else 0.0
-            upper = model.norm() / model.total("updates") if model.total("updates") else math.inf
-        case "margin":
-            top, name = top + 2 * settings.margin * run.heaviest, "(R² + 2β)/γ²"
-        case "pa1":
-            top, name = max(top, 1 / settings.C), "max(R², 1/C)/γ²"
-        case "pa2":
-            top, name = top + 1 / (2 * settings.C), "(R² + 1/2C)/γ²"
+    copies = 2 if model.n_classes > 2 and not model.apart else 1
+    name, top = theorem(settings, radius, run.heaviest, copies)
+    if settings.rule == "normalized":
+        margin = run.unit_margin if margin else 0.0
+        upper = model.norm() / model.total("updates") if model.total("updates") else math.inf
     if not model.from_zero or (settings.rule.startswith("pa") and run.heaviest != 1):
         return name, 0.0, math.inf
     if parts > 1:

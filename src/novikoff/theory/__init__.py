@@ -12,6 +12,15 @@ from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
     "separability": ("Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"),
+    "bounds": (
+        "Bound",
+        "Bounds",
+        "bounds",
+        "leave_one_out",
+        "majority_bound",
+        "minimax_risk",
+        "online_to_batch",
+    ),
     "geometry": (
         "Reduction",
         "distance",

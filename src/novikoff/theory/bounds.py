@@ -1,0 +1,424 @@
+"""Every bound with its ingredients: on mistakes and updates, and on the risk of what was learned.
+
+The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors z of
+`novikoff.theory.problem` (weights, bias and three classes or more are in them). γ is known up to a bracket, and so
+is then the bound: between top/γ_upper² and top/γ_lower², which is infinite when nothing separates. The bounds of
+Freund and Schapire need no separability, but are for a number of epochs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from novikoff import training
+from novikoff.model import Settings
+from novikoff.summary import theorem
+from novikoff.theory import hindsight
+from novikoff.theory.geometry import as_vector, by_row, length, stepped
+from novikoff.theory.maxmargin import MaxMargin
+from novikoff.theory.maxmargin import solve as solve_margin
+from novikoff.theory.problem import Problem, read_problem
+from novikoff.training import Plan
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One bound. `value` is what it allows; where that is known up to a bracket, `upper`, which is safe."""
+
+    name: str
+    formula: str
+    value: float
+    lower: float
+    upper: float
+    ingredients: dict[str, float]
+    holds_for: str  # what is bounded, and what that needs
+    counts: str  # "mistakes", "updates" or "risk"
+    made: int | None = None  # the count beside it, where there is a run that the bound is about
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether what was made is within the bound; None: nothing was counted."""
+        return None if self.made is None else self.made <= self.upper
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it by name."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if self.counts == "risk":
+            text = f"{self.value:.4g}"
+        elif not math.isfinite(self.upper):
+            known = f"at least {_number(self.lower)} if anything separates" if self.lower else "nothing known"
+            text = f"none ({known})"
+        elif self.upper - self.lower > 0.0005 * self.upper:
+            text = f"{_number(self.lower)} … {_number(self.upper)}"
+        else:
+            text = _number(self.upper)
+        beside = "" if self.made is None else f", {self.made:,} made"
+        return f"{self.name}: {self.counts} {self._sign} {self.formula} = {text}{beside}; {self.holds_for}"
+
+    @property
+    def _sign(self) -> str:
+        return "≥" if self.name == "minimax" else "≤"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.4g}"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """All bounds for some rows; iterates over them, and finds them by name."""
+
+    all: tuple[Bound, ...]
+
+    def __iter__(self) -> Iterator[Bound]:
+        return iter(self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __getitem__(self, name: str) -> Bound:
+        for bound in self.all:
+            if bound.name == name:
+                return bound
+        raise KeyError(f"there is no bound {name!r}; there are {', '.join(b.name for b in self.all)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every bound by its name."""
+        return {bound.name: bound.to_dict() for bound in self.all}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.all))
+
+
+# ---- bounds that need no data ------------------------------------------------------------------------
+def majority_bound(n: int, r: int, fit_intercept: bool = False, intercept_scaling: float = 1.0) -> float:
+    """Mistakes on rows of n signs whose label is the majority of r of them, r odd: n·r, or (n + c²)·r.
+
+    v with 1 at the r relevant places has |v·x| ≥ 1, as an odd sum of signs, and ‖v‖² = r; R² = n, and c² more
+    with a bias. So R²‖v‖² = n·r. Dividing every row by its norm, which is the same for all, changes nothing.
+
+    >>> majority_bound(50, 5), majority_bound(50, 5, fit_intercept=True)
+    (250.0, 255.0)
+    """
+    if not (isinstance(r, int | np.integer) and r % 2 == 1 and 1 <= r <= n):
+        raise ValueError(f"r={r!r} is not possible: expected an odd number from 1 to n={n}.")
+    return float((n + (intercept_scaling**2 if fit_intercept else 0)) * r)
+
+
+def minimax_risk(n: int, d: int) -> float:
+    """What no learner can beat: for some separable distribution in d dimensions, after n examples,
+
+        E risk ≥ min((n − 1)/(2n), (d − 1)/(2n))·(1 − 1/n)^n.
+
+    d orthonormal points, d − 1 of them of probability 1/n (at most n − 1 of them), with labels drawn by coin: a
+    point that was not seen, with probability (1 − 1/n)^n each, is missed half of the time.
+
+    >>> round(minimax_risk(100, 11), 6)
+    0.018302
+    """
+    if n < 1 or d < 1:
+        raise ValueError(f"n={n!r} and d={d!r} must be at least 1.")
+    return min(n - 1, d - 1) / (2 * n) * (1 - 1 / n) ** n
+
+
+def online_to_batch(mistakes: int, n: int, *, delta: float = 0.05) -> tuple[Bound, Bound]:
+    """From the mistakes M of one pass over n independent examples to the risk of what the pass held.
+
+    Let w₀ … w_{n−1} be the weights before each visit. Each meets an example that it has not seen, so
+
+    - the risk of one of them drawn at random has the expectation E[M]/n ('gibbs');
+    - with probability at least 1 − δ, their mean risk is at most M/n + √(ln(1/δ)/(2n)) (Cesa-Bianchi, Conconi
+      and Gentile 2004, by the inequality of Azuma and Hoeffding for differences in an interval of length 1);
+    - when a majority of them is wrong about x, half of them are: their vote has at most twice the mean risk. The
+      votes of `VotedPerceptron` count w₁ … w_n, which is at most 1/n more in the mean ('vote').
+
+    It needs independent examples of one distribution and one pass; it says nothing of later epochs.
+
+    >>> [round(bound.value, 4) for bound in online_to_batch(100, 10_000)]
+    [0.0222, 0.0447]
+    """
+    _check_counts(mistakes, n)
+    if not 0 < delta < 1:
+        raise ValueError(f"delta={delta!r} is not possible: expected a number between 0 and 1.")
+    mean = mistakes / n
+    high = min(mean + math.sqrt(math.log(1 / delta) / (2 * n)), 1.0)
+    told = {"M": float(mistakes), "n": float(n), "delta": delta, "mean": mean}
+    needs = f"with probability {1 - delta:g}: independent examples, one pass"
+    vote = min(2 * (high + 1 / n), 1.0)
+    return (
+        Bound(
+            "online-to-batch",
+            "M/n + √(ln(1/δ)/2n)",
+            high,
+            mean,
+            high,
+            told,
+            f"weights drawn at random from the pass, {needs}",
+            "risk",
+        ),
+        Bound(
+            "online-to-batch vote",
+            "2·(M/n + √(ln(1/δ)/2n) + 1/n)",
+            vote,
+            vote,
+            vote,
+            told,
+            f"the vote of the pass, {needs}",
+            "risk",
+        ),
+    )
+
+
+def leave_one_out(mistakes: int, n: int, *, supports: int | None = None) -> tuple[Bound, ...]:
+    """Error bounds by leaving one example out, for n independent examples.
+
+    **vote** (Freund and Schapire 1999, after Helmbold and Warmuth 1995): let M be the mistakes of one pass over n
+    examples. The vote of a pass over n − 1 of them (every weight vector as often as it survived) errs on a new one with
+    probability at most 2·E[M]/n, and so at most (2/n)·E[min_v (R‖v‖ + ‖hinge(v)‖₂)²]. The number given is
+    2M/n: an estimate, without bias, of that expectation.
+
+    **supports**: a perceptron that was run in the given order until an epoch passed without a mistake is the same
+    without an example that it never erred on, and gets that one right. So of the n runs that leave one out (in the same
+    order, until they converge) at most as many err on what was left out as there are examples with updates, and
+    the risk after n − 1 examples is at most E[supports]/n in expectation.
+
+    >>> [round(bound.value, 3) for bound in leave_one_out(30, 1000, supports=25)]
+    [0.06, 0.025]
+    """
+    _check_counts(mistakes, n)
+    value = min(2 * mistakes / n, 1.0)
+    needs = "in expectation, after n − 1 independent examples"
+    told = {"M": float(mistakes), "n": float(n)}
+    found = [
+        Bound(
+            "leave-one-out vote", "2M/n", value, value, value, told, f"the vote of one pass, {needs}", "risk"
+        )
+    ]
+    if supports is not None:
+        _check_counts(supports, n)
+        share = supports / n
+        text = f"the last weights of a cyclic run that converged, {needs}"
+        told = {"supports": float(supports), "n": float(n)}
+        found.append(Bound("leave-one-out", "supports/n", share, share, share, told, text, "risk"))
+    return tuple(found)
+
+
+def _check_counts(count: int, n: int) -> None:
+    if not 0 <= count <= n or n < 1:
+        raise ValueError(f"{count!r} of {n!r} examples is not possible: one pass counts each at most once.")
+
+
+# ---- bounds of data ----------------------------------------------------------------------------------
+def bounds(
+    X: Any,
+    y: Any,
+    model: Any = None,
+    *,
+    v: Any = None,
+    epochs: int = 1,
+    margin: float = 1.0,
+    C: float = 1.0,
+    relevant: int | None = None,
+    delta: float = 0.05,
+    gap: float = 1e-3,
+    hindsight_gap: float = 0.01,
+    time_limit: float | None = 60.0,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    sample_weight: Any = None,
+    watch: Any = None,
+) -> Bounds:
+    """Every bound that there is for these rows, beside what a perceptron made.
+
+    Parameters
+    ----------
+    X, y : rows and labels, dense or sparse
+    model : fitted estimator, optional
+        Its rule's counts stand beside its rule's bound, its weights are tried as v, and `fit_intercept`,
+        `intercept_scaling`, β, C and the epochs are its own. Without one a plain perceptron makes `epochs` passes
+        over the rows as they lie.
+    v : vector of the lifted space, (coef, intercept) or model, optional
+        Where to evaluate the bounds of Freund and Schapire, scaled as it is.
+    epochs : int
+        Passes that those bounds are for.
+    margin, C : float
+        β of the margin rule, C of 'pa1' and 'pa2'.
+    relevant : int, optional
+        r, when the labels are the majority of r of the columns, which are signs.
+    delta : float
+        The bounds that hold with a probability hold with 1 − δ.
+    gap, hindsight_gap : float
+        How closely γ, and the best bound in hindsight, are to be found.
+    time_limit : float, optional
+        Seconds for each of γ and γₙ.
+    watch : callable, optional
+
+    Examples
+    --------
+    >>> X = [[-1.0, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+    >>> found = bounds(X, [-1, 1, 1, -1, -1, 1], fit_intercept=False, epochs=2, gap=1e-6)
+    >>> novikoff = found["novikoff"]
+    >>> round(novikoff.value, 4), novikoff.made, round(found["normalized"].value, 4)
+    (5.0, 3, 5.0)
+    """
+    own = vars(model) if model is not None else {}
+    fit_intercept = own.get("fit_intercept", fit_intercept)
+    intercept_scaling = own.get("intercept_scaling", intercept_scaling)
+    problem = read_problem(
+        X,
+        y,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight,
+    )
+    made = _made_by(model) if model is not None else _one_run(problem, epochs)
+    margin, C = own.get("margin", margin), own.get("C", C)
+    told = _Teller(problem, made, gap, time_limit, watch)
+    found = list(told.margin_bounds(margin, C))
+    plain = made.rule == "perceptron"
+    for norm, name in (("l2", "freund-schapire"), ("l1", "freund-schapire l1")):
+        count = made.mistakes if plain else None
+        for where, vector in (("given", v), ("model", model)):
+            if vector is not None:
+                found.append(told.at(as_vector(problem, vector), norm, f"{name} at {where}", where, count))
+        found.append(told.best(norm, name, hindsight_gap, count))
+    if relevant is not None:
+        found.append(told.majority(relevant))
+    if made.first is not None and plain and problem.weights is None:
+        found += online_to_batch(made.first, problem.n_rows, delta=delta)
+        found += leave_one_out(made.first, problem.n_rows, supports=made.supports)
+    if not problem.is_joint:
+        d = problem.width
+        risk = minimax_risk(problem.n_rows, d)
+        told_by = {"n": float(problem.n_rows), "d": float(d)}
+        text = "any learner from n examples, for some separable distribution in d dimensions"
+        formula = "min((n−1)/2n, (d−1)/2n)·(1−1/n)^n"
+        found.append(Bound("minimax", formula, risk, risk, risk, told_by, text, "risk"))
+    return Bounds(tuple(found))
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What a run counted."""
+
+    rule: str
+    epochs: int
+    mistakes: int
+    updates: int
+    first: int | None  # mistakes of the first epoch
+    supports: int | None  # rows that caused updates of a cyclic run that converged
+
+
+def _made_by(model: Any) -> _Made:
+    lacking = [n for n in ("rule", "n_mistakes_", "n_updates_", "n_epochs_") if not hasattr(model, n)]
+    if lacking:
+        raise ValueError(f"model has no {lacking[0]}: pass a fitted Perceptron or VotedPerceptron.")
+    if getattr(model, "multiclass", "joint") == "ovr" and len(model.classes_) > 2:
+        raise ValueError("model is one-vs-rest: its bounds are those of each class, fit and asked for apart.")
+    history = getattr(model, "history_", None) or []
+    clean = getattr(model, "converged_", False) and getattr(model, "order", "") == "cyclic"
+    support = getattr(model, "support_", None)
+    supports = None if support is None or not clean else len(support)
+    first = int(history[0]["mistakes"]) if history and len(history) == model.n_epochs_ else None
+    if first is not None and sum(int(r["mistakes"]) for r in history) != model.n_mistakes_:
+        first = supports = None  # it went on from an earlier fit
+    counts = int(model.n_mistakes_), int(model.n_updates_)
+    return _Made(model.rule, int(model.n_epochs_), *counts, first, supports)
+
+
+def _one_run(problem: Problem, epochs: int) -> _Made:
+    settings = Settings(bias_square=problem.bias**2)
+    plan = Plan(max_epochs=epochs, order="cyclic", record_updates=True)
+    model, run = training.fit(
+        problem.X, problem.labels, problem.n_classes, settings, plan, weights=problem.weights
+    )
+    counts = model.total("mistakes"), model.total("updates")
+    supports = len(np.unique(model.learners[0].native.recorded()[0])) if run.converged else None
+    return _Made("perceptron", epochs, *counts, int(run.history[0]["mistakes"]), supports)
+
+
+class _Teller:
+    """Bounds of one problem beside one run."""
+
+    def __init__(
+        self, problem: Problem, made: _Made, gap: float, time_limit: float | None, watch: Any
+    ) -> None:
+        self.problem, self.made = problem, made
+        self.gap, self.time_limit, self.watch = gap, time_limit, watch
+        self.R = problem.radius()
+        self.heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
+
+    def _margin(self, problem: Problem) -> MaxMargin:
+        return solve_margin(
+            problem, gap=self.gap, max_passes=1000, time_limit=self.time_limit, watch=self.watch
+        )
+
+    def margin_bounds(self, beta: float, C: float) -> Iterator[Bound]:
+        """top/γ² of every rule."""
+        p, copies = self.problem, 2 if self.problem.is_joint else 1
+        gamma, gamma_n = self._margin(p), self._margin(stepped(p, "normalized"))
+        who = "joint updates of " if p.is_joint else ""
+        who += f"the {{}} rule from w = 0, any order{', weighted rows' if p.weights is not None else ''}"
+        for rule in ("perceptron", "normalized", "margin", "pa", "pa1", "pa2"):
+            if rule.startswith("pa") and p.weights is not None:
+                continue  # its theorems know no weights
+            formula, top = theorem(Settings(rule=rule, margin=beta, C=C), self.R, self.heaviest, copies)
+            bracket = gamma_n if rule == "normalized" else gamma
+            parts = {"R": self.R, "gamma_lower": bracket.lower, "gamma_upper": bracket.upper}
+            if rule == "normalized":
+                parts = {"R": math.sqrt(top), "gamma_lower": bracket.lower, "gamma_upper": bracket.upper}
+            parts |= {"beta": beta} if rule == "margin" else {"C": C} if rule in ("pa1", "pa2") else {}
+            low = top / bracket.upper**2 if bracket.upper > 0 else math.inf
+            high = top / bracket.lower**2 if bracket.lower > 0 else math.inf
+            counts = "updates" if rule == "margin" else "mistakes"
+            made = getattr(self.made, counts) if self.made.rule == rule else None
+            name = "novikoff" if rule == "perceptron" else rule
+            yield Bound(name, formula, high, low, high, parts, who.format(rule), counts, made)
+
+    def at(self, v: Any, norm: str, name: str, where: str, made: int | None) -> Bound:
+        """Freund and Schapire at one v; a model's v is scaled to the best length first."""
+        p, e = self.problem, self.made.epochs
+        if where == "model" and (size := length(v)):
+            v = v / size * hindsight.best_length(by_row(p, p.scores(v / size)), self.R, e)[0]
+        found = hindsight.bound_at(p, v, norm=norm, epochs=e)
+        parts = {"R": self.R, "v_norm": length(v), "epochs": float(e)}
+        text = "its weights, scaled as is best" if where == "model" else "the given v"
+        text = f"the perceptron rule, {e} epoch(s), any order, at {text}"
+        return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", made)
+
+    def best(self, norm: str, name: str, gap: float, made: int | None) -> Bound:
+        """The best of all v."""
+        e = self.made.epochs
+        best = hindsight.solve(self.problem, norm=norm, epochs=e, gap=gap, watch=self.watch)
+        parts = {"R": self.R, "v_norm": best.v_norm, "loss": best.loss, "epochs": float(e), "gap": best.gap}
+        text = f"the perceptron rule, {e} epoch(s), any order, at the best v in hindsight"
+        name = f"{name} in hindsight"
+        formula = f"min {_FORMULAS[norm]}"
+        return Bound(name, formula, best.value, best.dual_value, best.value, parts, text, "mistakes", made)
+
+    def majority(self, r: int) -> Bound:
+        p = self.problem
+        values = p.X if isinstance(p.X, np.ndarray) else p.X.toarray()
+        if p.is_joint or p.weights is not None or not (np.abs(values) == 1).all():
+            raise ValueError(
+                "relevant is for two classes and columns that are all −1 or +1, without weights."
+            )
+        value = majority_bound(p.n_features, r, p.bias > 0, p.bias)
+        parts = {"n": float(p.n_features), "r": float(r), "c": p.bias}
+        formula = "(n + c²)·r" if p.bias else "n·r"
+        made = self.made.mistakes if self.made.rule == "perceptron" else None
+        text = "the perceptron rule, any order, where the label is a majority of r signs"
+        return Bound("majority", formula, value, value, value, parts, text, "mistakes", made)
+
+
+_FORMULAS = {
+    "l2": "(R‖v‖ + √e·‖hinge‖₂)²",
+    "l1": "((R‖v‖ + √(R²‖v‖² + 4e‖hinge‖₁))/2)²",
+}

@@ -9,13 +9,14 @@ free intercept would give, since (coef, intercept/c) is no shorter than coef.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from novikoff.arrays import is_sparse
+from novikoff import _core
+from novikoff.arrays import is_sparse, rows_of
 from novikoff.model import Floats, Scorer
 from novikoff.theory.problem import Problem, read_problem
 
@@ -169,6 +170,17 @@ def margin_of(problem: Problem, u: Any) -> float:
     """γ_u of a problem that has been read."""
     vector, norm = direction(problem, u)
     return problem.smallest(vector).value / norm
+
+
+def stepped(problem: Problem, rule: str) -> Problem:
+    """The problem whose z are what the rule adds to w: for 'normalized' every row scaled to norm 1."""
+    if rule != "normalized":
+        return problem
+    norms = _core.row_norms(rows_of(problem.X), problem.bias**2)
+    weights = 1 / np.where(norms > 0, norms, 1.0)
+    if problem.weights is not None:
+        weights = weights * problem.weights
+    return replace(problem, weights=weights)
 
 
 def _check_kind(kind: str) -> None:
@@ -344,8 +356,7 @@ def reduce_norm(
     if u is not None:
         vector, norm = direction(problem, u)
         before = margin_of(problem, vector)
-        unit = Problem(problem.X, problem.labels, problem.classes, problem.bias, 1 / norms)
-        after = unit.smallest(vector).value / norm
+        after = stepped(problem, "normalized").smallest(vector).value / norm
     told = Reduction(
         "rows to norm 1",
         problem.radius(),
@@ -368,7 +379,7 @@ def _two_classes(problem: Problem) -> None:
 
 def _unsigned(problem: Problem) -> Any:
     """The rows x̃ themselves."""
-    plus = Problem(problem.X, np.ones_like(problem.labels), problem.classes, problem.bias, None)
+    plus = replace(problem, labels=np.ones_like(problem.labels), weights=None)
     return plus.signed_rows(np.arange(problem.n_rows))
 
 

@@ -276,7 +276,7 @@ class _Model:
 
     value: float
     alpha: Floats
-    curve: Floats
+    curve: Any  # of the numbers' shape
     a: float
     b: float
     c: float

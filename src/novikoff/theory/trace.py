@@ -30,7 +30,10 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Ints, Learner, Settings, raise_problem
-from novikoff.theory.geometry import by_row, direction, length
+from novikoff.theory.geometry import by_row, direction, length, stepped
+from novikoff.theory.hindsight import best_length
+from novikoff.theory.hindsight import solve as solve_hindsight
+from novikoff.theory.maxmargin import solve as solve_margin
 from novikoff.theory.problem import Problem, read_problem
 from novikoff.training import CALL_BYTES
 
@@ -39,6 +42,7 @@ Counts = npt.NDArray[np.int64]
 RULES = ("perceptron", "normalized", "margin")
 BUDGET = 1 << 28  # multiplications that margins may take where nobody says how many are wanted
 BLOCK_BYTES = 1 << 24  # of weight vectors that lie side by side when a run is replayed
+DIRECTION_SECONDS = 30.0  # for the default u
 WIDE = 4096  # coordinates from which sparse rows are replayed one by one
 
 
@@ -123,9 +127,9 @@ class Trace:
         return "\n".join(lines)
 
 
-_DTYPES: dict[str, Any] = {name: np.int64 for name in ("example", "visit", "epoch", "order")}
-_DTYPES |= {n: np.float64 for n in ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin")}
-_DTYPES |= {"u": np.float64, "w": np.float64, "rival": np.int32, "classes": None}
+_FLOATS = ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin", "u", "w")
+_DTYPES: dict[str, Any] = dict.fromkeys(("example", "visit", "epoch", "order"), np.int64)
+_DTYPES |= dict.fromkeys(_FLOATS, np.float64) | {"rival": np.int32, "classes": None}
 
 
 def _plain(value: Any) -> Any:
@@ -212,8 +216,7 @@ def trace(
     beta = margin if rule == "margin" else 0.0
     run = _Run(problem, Settings(rule=rule, ties=ties, margin=beta, bias_square=problem.bias**2))
     run.go(order, random_state, max_epochs, max_updates)
-    scaled = _as_stepped(problem, rule)
-    return _Telling(scaled, run, beta).trace(u, margins)
+    return _Telling(stepped(problem, rule), run, beta).trace(u, margins)
 
 
 # ---- running -----------------------------------------------------------------------------------------
@@ -250,8 +253,8 @@ class _Run:
         if order == "cyclic":
             self.visited = None
         for epoch in range(max_epochs):
-            rows = rng.permutation(n) if order == "shuffle" else None
-            self.converged = self._epoch(rows, max_updates, first=epoch == 0)
+            shuffled = rng.permutation(n) if order == "shuffle" else None
+            self.converged = self._epoch(shuffled, max_updates, first=epoch == 0)
             if self.converged or self.native.updates >= max_updates:
                 break
 
@@ -298,18 +301,6 @@ class _Run:
 
 
 # ---- telling -----------------------------------------------------------------------------------------
-def _as_stepped(problem: Problem, rule: str) -> Problem:
-    """The problem whose z are what the rule adds to w."""
-    if rule != "normalized":
-        return problem
-    plain = Problem(problem.X, problem.labels, problem.classes, problem.bias, None)
-    norms = plain.lengths() / (math.sqrt(2) if problem.is_joint else 1.0)
-    weights = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1.0), 1.0)
-    if problem.weights is not None:
-        weights = weights * problem.weights
-    return Problem(problem.X, problem.labels, problem.classes, problem.bias, weights)
-
-
 class _Telling:
     """From the recorded updates to the figures; `problem` has the z that were added."""
 
@@ -339,8 +330,6 @@ class _Telling:
             form, v_norm, slack = "novikoff", 1 / gamma, 0.0
             lower = k * gamma
         else:
-            from novikoff.theory.hindsight import best_length
-
             form = "freund-schapire"
             v_norm, slack = best_length(by_row(p, scores), step, max(int(epoch[-1]) if len(epoch) else 1, 1))
             lower = (k - np.sqrt(k * epoch) * slack) / v_norm if v_norm else k * gamma
@@ -398,14 +387,14 @@ class _Telling:
         return begun[self.visit]
 
     def _default(self) -> Floats:
-        """The last weights where they separate, else the best v in hindsight."""
-        from novikoff.theory.hindsight import solve
-
-        p, run = self.problem, self.run
-        w = run.problem.vector(run.learner.coef(), run.learner.intercept())
-        if w.any() and p.smallest(w).value > 0:
-            return w
-        return solve(p).v
+        """The direction of the largest margin where one separates the rows, else the best v in hindsight."""
+        p = self.problem
+        w = self.run.problem.vector(self.run.learner.coef(), self.run.learner.intercept())
+        found = solve_margin(p, gap=1e-4, time_limit=DIRECTION_SECONDS, start_u=w if w.any() else None)
+        if found.lower > 0:
+            return found.u
+        v = solve_hindsight(p).v
+        return v if v.any() else found.u
 
     # -- w after every update
     def _replay(self, margins: int | None) -> tuple[Floats, Floats]:
