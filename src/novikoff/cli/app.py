@@ -11,7 +11,15 @@ import typer
 import novikoff
 from novikoff.cli import running
 
-COMMANDS = ("fit", "predict", "evaluate", "inspect", "convert", "tune")  # each in a module of its name
+COMMANDS = (
+    "fit",
+    "predict",
+    "evaluate",
+    "inspect",
+    "convert",
+    "tune",
+    "diagnose",
+)  # each in a module of its name
 
 
 def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:

@@ -51,6 +51,23 @@ def shown(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
         yield watch
 
 
+@contextmanager
+def told(wanted: bool) -> Iterator[Callable[[str, float | None], None] | None]:
+    """What long work that goes over no files calls with a text and the fraction that is done."""
+    started = time.monotonic()
+    with shown(wanted) as watch:
+        if watch is None:
+            yield None
+            return
+        from novikoff.streaming import Progress
+
+        def tell(text: str, fraction: float | None) -> None:
+            size, done = (None, 0) if fraction is None else (1000, round(1000 * fraction))
+            watch(Progress(text, 0, done, size, 0, time.monotonic() - started))
+
+        yield tell
+
+
 def in_memory(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] | None]:
     """Two functions for a fit in memory: to call after every block that is read, and after every epoch."""
     if watch is None:
@@ -85,8 +102,8 @@ def figures(progress: Progress, passes_to_come: int = 0) -> str:
     '15,000 rows/s  0.5 MB/s  mistakes 2.00 %  0:06 left'
     """
     seconds = max(progress.seconds, 1e-9)
-    parts = [f"{progress.rows / seconds:,.0f} rows/s"]
-    if progress.consumed:
+    parts = [f"{progress.rows / seconds:,.0f} rows/s"] if progress.rows else []
+    if progress.consumed and progress.rows:
         parts.append(f"{progress.consumed / seconds / 1e6:.1f} MB/s")
     if progress.doing.startswith(("epoch", "evaluating")):
         parts.append(f"mistakes {100 * progress.mistakes / max(progress.rows, 1):.2f} %")

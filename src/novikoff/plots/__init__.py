@@ -1,7 +1,8 @@
 """Pictures of what was learned and why, in scikit-learn's Display convention.
 
 Every class holds the numbers it shows, has `plot(ax=None)`, and afterwards `ax_` and `figure_`. Nothing here
-imports scikit-learn, and matplotlib only when something is drawn. Names are resolved when they are first used.
+imports scikit-learn, and matplotlib only when something is drawn. Names are resolved when they are first
+used.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ from novikoff.plots.style import (
     RED,
     Floats,
     colour,
+    grid,
     in_the_plane,
     label_indices,
-    legend_beside,
+    legend_above,
     new_axes,
     number,
     scatter_classes,
@@ -153,7 +154,7 @@ class BoundaryDisplay:
         to_one_scale(ax, xlim, ylim)
         ax.set(xlabel="$x_1$", ylabel="$x_2$")
         if legend:
-            legend_beside(ax)
+            legend_above(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -164,9 +165,8 @@ class BoundaryDisplay:
     def _regions(self, ax: Any, xlim: Any, ylim: Any, resolution: int) -> None:
         from matplotlib.colors import ListedColormap
 
-        side = np.linspace(*xlim, resolution), np.linspace(*ylim, resolution)
-        grid = np.stack(np.meshgrid(*side), axis=-1)
-        scores = self.scores(grid.reshape(-1, 2))
+        *side, points = grid(xlim, ylim, resolution)
+        scores = self.scores(points)
         if not self.coef.any() and not self.intercept.any():
             return  # nothing has been learned
         best = (scores[:, 0] >= 0).astype(int) if self.is_binary else scores.argmax(axis=1)
@@ -204,7 +204,7 @@ class BoundaryDisplay:
         if self.strip_ is not None:
             for sign in (-1, 1):
                 edge = ends + sign * self.strip_ * u
-                said = f"margin strip, half-width {number(self.strip_)}" if sign > 0 else "_"
+                said = f"strip to the nearest rows: ±{number(self.strip_)}" if sign > 0 else "_"
                 ax.plot(edge[:, 0], edge[:, 1], color=INK, lw=0.9, ls=(0, (5, 3)), zorder=2, label=said)
             corners = np.concatenate([ends - self.strip_ * u, (ends + self.strip_ * u)[::-1]])
             ax.fill(corners[:, 0], corners[:, 1], color=INK, alpha=0.07, lw=0, zorder=1)
@@ -243,9 +243,7 @@ class BoundaryDisplay:
         counts = self.updates[rows]
         at, sizes = self.X[rows], 60 + 240 * counts / counts.max()
         most = int(counts.max())
-        said = f"support: {len(rows):,} rows, {int(counts.sum()):,} updates" + (
-            f" (up to {most:,} a row)" if most > 1 else ""
-        )
+        said = f"support: {len(rows):,} rows, 1 to {most:,} updates each"
         ax.scatter(
             at[:, 0], at[:, 1], s=sizes, facecolors="none", edgecolors=RED, lw=1.1, zorder=4, label=said
         )

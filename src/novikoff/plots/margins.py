@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.plots.style import BLUE, GREEN, INK, RED, new_axes, number, plain
+from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, number, plain
 from novikoff.theory.problem import Problem, read_problem
 
 
@@ -110,7 +110,7 @@ class MarginHistogramDisplay:
         ax.set(xlabel=r"margin $y\,(w\cdot x)/\|w\|$", ylabel="rows")
         plain(ax)
         if legend:
-            ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+            legend_above(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -131,7 +131,11 @@ class MarginHistogramDisplay:
         if not np.isfinite(high):
             return
         if low > 0:
-            said = f"{number(low)} ≤ γ ≤ {number(high)}" if number(low) != number(high) else f"γ = {number(high)}"
+            said = (
+                f"{number(low)} ≤ γ ≤ {number(high)}"
+                if number(low) != number(high)
+                else f"γ = {number(high)}"
+            )
             ax.axvspan(low, high, color=GREEN, alpha=0.25, lw=0)
             ax.axvline(low, color=GREEN, lw=1.4, ls="--")
         else:

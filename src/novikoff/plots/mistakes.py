@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from novikoff.plots.style import GREY, INK, PALE, colour, new_axes, number, plain
+from novikoff.plots.style import GREY, INK, PALE, colour, legend_above, new_axes, number, plain
 
 if TYPE_CHECKING:
     from novikoff.theory.trace import Trace
@@ -44,7 +44,12 @@ class MistakesDisplay:
     """
 
     def __init__(
-        self, visits: Any, n_visits: int, bounds: Iterable[tuple[str, float]] = (), *, n_rows: int | None = None
+        self,
+        visits: Any,
+        n_visits: int,
+        bounds: Iterable[tuple[str, float]] = (),
+        *,
+        n_rows: int | None = None,
     ) -> None:
         self.visits = np.asarray(visits, dtype=np.int64)
         self.n_visits, self.n_rows = int(n_visits), n_rows
@@ -73,7 +78,7 @@ class MistakesDisplay:
         highest = max([value for _, value in self.bounds], default=0.0)
         if log is None:
             log = highest > FAR * max(made, 1)
-        ends = np.arange(self.n_rows, self.n_visits, self.n_rows) if self.n_rows else []
+        ends: Any = np.arange(self.n_rows, self.n_visits, self.n_rows) if self.n_rows else []
         if len(ends) <= MOST_EPOCHS:
             for end in ends:
                 ax.axvline(end, color=PALE, lw=0.8, zorder=0)
@@ -96,12 +101,6 @@ class MistakesDisplay:
         ax.tick_params(axis="x", color=GREY)
         plain(ax)
         if legend:
-            ax.legend(
-                frameon=False,
-                fontsize="small",
-                loc="lower left",
-                bbox_to_anchor=(0.0, 1.0),
-                ncols=1 if len(self.bounds) < 2 else 2,
-            )
+            legend_above(ax, 1 if len(self.bounds) < 2 else 2)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -36,7 +36,9 @@ class OrderDisplay:
     ['mistakes']
     """
 
-    def __init__(self, mistakes: Any, bounds: Mapping[str, float] | None = None, what: str = "mistakes") -> None:
+    def __init__(
+        self, mistakes: Any, bounds: Mapping[str, float] | None = None, what: str = "mistakes"
+    ) -> None:
         if not isinstance(mistakes, Mapping):
             mistakes = {"mistakes": mistakes}
         self.mistakes: dict[str, Floats] = {k: np.asarray(v, dtype=np.float64) for k, v in mistakes.items()}
@@ -60,7 +62,17 @@ class OrderDisplay:
             at = len(self.mistakes) - 1 - k
             height = at + _beside(values)
             self.dots_.append(
-                ax.scatter(values, height, s=16, c=colour(k), marker=mark(k), alpha=0.75, lw=0, zorder=3)
+                ax.scatter(
+                    values,
+                    height,
+                    s=16,
+                    c=colour(k),
+                    marker=mark(k),
+                    alpha=0.85,
+                    lw=0.4,
+                    edgecolors="white",
+                    zorder=3,
+                )
             )
             low, middle, high = np.percentile(values, [25, 50, 75])
             ax.plot([low, high], [at - 0.36] * 2, color=INK, lw=3, solid_capstyle="butt", zorder=4)

@@ -105,14 +105,21 @@ def pictures(d: Diagnosis) -> list[tuple[str, Draw]]:
     run = d.trace
     if run is not None and len(run.norm):
         if d.verdict == "separable":
-            found.append(("The proof, and the run between its lines", lambda ax: SandwichDisplay.from_trace(run, ax=ax)))
+            found.append(
+                (
+                    "The proof, and the run between its lines",
+                    lambda ax: SandwichDisplay.from_trace(run, ax=ax),
+                )
+            )
         else:
             levels = [(b.name, b.upper) for b in d.bounds]
             shown = MistakesDisplay(run.visit + 1, run.n_visits, levels)
             found.append(("Mistakes of one pass, under the bound", shown.plot))
     if d.margins is not None:
         gamma = (d.margin.lower, d.margin.upper) if d.verdict == "separable" else None
-        found.append(("How far the rows lie on their own side", MarginHistogramDisplay(d.margins, gamma).plot))
+        found.append(
+            ("How far the rows lie on their own side", MarginHistogramDisplay(d.margins, gamma).plot)
+        )
     if d.orders:
         bounds = {b.name: b.upper for b in d.bounds}
         levels_by_rule = {

@@ -58,7 +58,7 @@ def number(value: float) -> str:
     >>> number(5.0), number(1234567.0), number(0.00012345)
     ('5', '1,234,567', '0.0001234')
     """
-    if value == round(value) and abs(value) < 1e4 or 100 <= abs(value) < 1e7:
+    if (value == round(value) and abs(value) < 1e4) or 100 <= abs(value) < 1e7:
         return f"{value:,.0f}"
     return f"{value:.4g}"
 
@@ -68,9 +68,11 @@ def in_the_plane(X: Any) -> Floats:
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(
-            f"a picture in the plane needs rows of 2 features, but X has the shape {X.shape}: choose two columns."
+            f"a picture in the plane needs rows of 2 features, but X has the shape {X.shape}: "
+            "choose two columns."
         )
-    return X
+    points: Floats = X
+    return points
 
 
 def window(X: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -79,6 +81,14 @@ def window(X: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
     room = ROOM * np.where(high > low, high - low, max(float((high - low).max()), 1.0))
     (x0, y0), (x1, y1) = (low - room).tolist(), (high + room).tolist()
     return (x0, x1), (y0, y1)
+
+
+def grid(
+    xlim: tuple[float, float], ylim: tuple[float, float], resolution: int
+) -> tuple[Floats, Floats, Floats]:
+    """Points that cover a part of the plane: their two coordinates, and all of them as rows."""
+    across, up = np.linspace(xlim[0], xlim[1], resolution), np.linspace(ylim[0], ylim[1], resolution)
+    return across, up, np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
 
 
 def to_one_scale(ax: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
@@ -101,10 +111,17 @@ def scatter_classes(ax: Any, X: Floats, labels: Any, classes: Any, **options: An
         ax.scatter(own[:, 0], own[:, 1], c=colour(k), marker=mark(k), label=f"class {name}", **options)
 
 
-def legend_beside(ax: Any, **options: Any) -> Any:
-    """The legend at the right of the picture, where it covers nothing."""
-    options = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0} | options
-    return ax.legend(frameon=False, fontsize="small", **options)
+def legend_above(ax: Any, columns: int = 2) -> Any:
+    """The legend above the picture, where it covers nothing."""
+    return ax.legend(
+        frameon=False,
+        fontsize="small",
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=columns,
+        borderaxespad=0.2,
+        handletextpad=0.6,
+    )
 
 
 def label_indices(y: Any, classes: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from novikoff.plots.style import (
     INK,
     colour,
+    grid,
     in_the_plane,
     label_indices,
     need_matplotlib,
@@ -62,7 +63,13 @@ class VotesDisplay:
         return cls(estimator, X, y).plot(axes, **options)
 
     def plot(
-        self, axes: Any = None, *, resolution: int = 240, xlim: Any = None, ylim: Any = None, legend: bool = True
+        self,
+        axes: Any = None,
+        *,
+        resolution: int = 240,
+        xlim: Any = None,
+        ylim: Any = None,
+        legend: bool = True,
     ) -> Self:
         """Draw in three axes, or in a new figure."""
         if axes is None:
@@ -72,10 +79,9 @@ class VotesDisplay:
             _, axes = plt.subplots(1, 3, figsize=(10.5, 3.9), layout="constrained", sharex=True, sharey=True)
         around = window(self.X)
         xlim, ylim = xlim or around[0], ylim or around[1]
-        side = np.linspace(*xlim, resolution), np.linspace(*ylim, resolution)
-        grid = np.stack(np.meshgrid(*side), axis=-1).reshape(-1, 2)
+        *side, points = grid(xlim, ylim, resolution)
         for ax, (way, model) in zip(np.ravel(axes), self.ways.items(), strict=True):
-            self._regions(ax, model, way, side, grid)
+            self._regions(ax, model, way, side, points)
             scatter_classes(ax, self.X, self.labels, self.classes, s=18)
             to_one_scale(ax, xlim, ylim)
             wrong = self.errors_[way]
@@ -91,22 +97,26 @@ class VotesDisplay:
             )
         return self
 
-    def _regions(self, ax: Any, model: Any, way: str, side: Any, grid: Any) -> None:
+    def _regions(self, ax: Any, model: Any, way: str, side: Any, points: Any) -> None:
         from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
         shape = len(side[1]), len(side[0])
-        options = {"shading": "nearest", "rasterized": True, "zorder": 0, "linewidth": 0}
+        options: dict[str, Any] = {"shading": "nearest", "rasterized": True, "zorder": 0, "linewidth": 0}
         if len(self.classes) == 2:
-            scores = model.decision_function(grid).reshape(shape)
+            scores = model.decision_function(points).reshape(shape)
             shades = LinearSegmentedColormap.from_list("votes", [colour(0), "white", colour(1)])
             shown = scores if way == "voted" else np.where(scores >= 0, 1.0, -1.0)
             ax.pcolormesh(*side, shown, cmap=shades, vmin=-1, vmax=1, alpha=0.35, **options)
             if scores.min() < 0 <= scores.max():
-                ax.contour(*side, np.where(scores >= 0, 1.0, -1.0), [0.0], colors=INK, linewidths=1.4, zorder=1)
+                ax.contour(
+                    *side, np.where(scores >= 0, 1.0, -1.0), [0.0], colors=INK, linewidths=1.4, zorder=1
+                )
             return
-        best = label_indices(model.predict(grid), self.classes).reshape(shape)
-        shades = ListedColormap([colour(k) for k in range(len(self.classes))])
-        ax.pcolormesh(*side, best, cmap=shades, vmin=-0.5, vmax=len(self.classes) - 0.5, alpha=0.18, **options)
+        best = label_indices(model.predict(points), self.classes).reshape(shape)
+        regions = ListedColormap([colour(k) for k in range(len(self.classes))])
+        ax.pcolormesh(
+            *side, best, cmap=regions, vmin=-0.5, vmax=len(self.classes) - 0.5, alpha=0.18, **options
+        )
         for k in range(len(self.classes)):
             own = (best == k).astype(float)
             if own.min() < own.max():

@@ -45,7 +45,9 @@ class WaysDisplay:
         ax.errorbar(rates, at, xerr=doubts, fmt="o", color=BLUE, ms=7, capsize=3, lw=1.4)
         for rate, height in zip(rates, at, strict=True):
             text = f"{rate:.2f} %"
-            ax.annotate(text, (rate, height), (0, 7), textcoords="offset points", ha="center", fontsize="x-small")
+            ax.annotate(
+                text, (rate, height), (0, 7), textcoords="offset points", ha="center", fontsize="x-small"
+            )
         top = max(r + d for r, d in zip(rates, doubts, strict=True))
         end = max(top * 1.12, 0.01)
         if self.guess is not None and 100 * self.guess < 1.5 * end:

@@ -14,8 +14,7 @@ from novikoff.plots.style import (
     colour,
     in_the_plane,
     label_indices,
-    legend_beside,
-    mark,
+    legend_above,
     new_axes,
     scatter_classes,
     to_one_scale,
@@ -75,7 +74,14 @@ class WitnessDisplay:
 
     @classmethod
     def from_verdict(
-        cls, verdict: Inseparable, X: Any, y: Any, *, fit_intercept: bool | None = None, ax: Any = None, **options: Any
+        cls,
+        verdict: Inseparable,
+        X: Any,
+        y: Any,
+        *,
+        fit_intercept: bool | None = None,
+        ax: Any = None,
+        **options: Any,
     ) -> Self:
         """Draw what `theory.separability` found.
 
@@ -102,7 +108,11 @@ class WitnessDisplay:
         ax = new_axes(ax)
         signs = np.where(self.labels == 1, 1.0, -1.0)
         Z = self.X if self.lifted else self.X * signs[:, None]
-        names = self.classes if self.lifted else [f"{c}, as {s}x" for c, s in zip(self.classes, "−+", strict=True)]
+        names = (
+            self.classes
+            if self.lifted
+            else [f"{c}, as {s}x" for c, s in zip(self.classes, "−+", strict=True)]
+        )
         scatter_classes(ax, Z, self.labels, names, alpha=0.6)
         if self.lifted:
             for k in (0, 1):
@@ -112,18 +122,16 @@ class WitnessDisplay:
             self._hull(ax, Z[self.rows], GREY, "-")
         used = Z[self.rows]
         sizes = 70 + 230 * self.weights / self.weights.max()
-        said = f"witness: {len(self.rows)} rows, wider for a larger α"
+        said = f"witness: {len(self.rows)} rows, wide for large α"
         ax.scatter(
             used[:, 0], used[:, 1], s=sizes, facecolors="none", edgecolors=RED, lw=1.3, zorder=4, label=said
         )
         said = "in both hulls" if self.lifted else "the origin, their weighted mean"
         ax.scatter(*self.common_, marker="*", s=190, c=INK, edgecolors="white", lw=0.8, zorder=6, label=said)
         to_one_scale(ax, *window(np.concatenate([Z, self.common_[None]])))
-        ax.set(
-            xlabel="$x_1$" if self.lifted else "$y\\,x_1$", ylabel="$x_2$" if self.lifted else "$y\\,x_2$"
-        )
+        ax.set(xlabel="$x_1$" if self.lifted else "$y\\,x_1$", ylabel="$x_2$" if self.lifted else "$y\\,x_2$")
         if legend:
-            legend_beside(ax)
+            legend_above(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

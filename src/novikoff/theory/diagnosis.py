@@ -12,19 +12,22 @@ import numpy as np
 
 from novikoff.arrays import is_sparse
 from novikoff.labels import LabelRuns, as_text
-from novikoff.model import Floats
+from novikoff.model import Floats, Settings
 from novikoff.sources.features import Features
+from novikoff.summary import theorem
+from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
+from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
-from novikoff.theory.geometry import by_row
-from novikoff.theory.hindsight import Hindsight, best_in_hindsight
+from novikoff.theory.geometry import by_row, stepped
+from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.maxmargin import MaxMargin, solve
 from novikoff.theory.problem import CHUNK, Problem, read_problem
 from novikoff.theory.separability import Separable, Verdict, decide
 from novikoff.theory.trace import Trace, trace
 from novikoff.theory.trials import Clock, Orders, Trial, held_out, in_orders, run
 
-Watch = Callable[[str, float | None], object]
+Watch = Callable[[str, float | None], None]
 
 GAP = 1e-3  # to which γ is bracketed
 EPOCHS = 1000  # the most, where the rows are separable
@@ -46,21 +49,6 @@ class Bracket:
         if self.lower <= 0:
             return f"γ ≤ {self.upper:.6g}" if self.upper > 0 else "γ ≤ 0: no margin at all"
         return f"{self.lower:.6g} ≤ γ ≤ {self.upper:.6g}"
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """A bound beside what was made: the bound lies between `lower` and `upper`, for it depends on γ."""
-
-    name: str
-    formula: str
-    lower: float
-    upper: float
-    made: int | None
-    where: str  # what was counted
-
-    def to_dict(self) -> dict[str, Any]:
-        return _sayable(vars(self))
 
 
 @dataclass(frozen=True)
@@ -89,6 +77,7 @@ class Diagnosis:
     radius: float  # R, in the lifted space
     row_radius: float  # the largest ‖x‖, without the bias coordinate
     spread: float  # the largest distance from the mean row; NaN for sparse rows
+    heaviest: float  # the largest weight of a row
     in_runs: bool  # rows of one class lie together
     contradictions: Contradictions | None = None
     proof: Verdict | None = None  # with its witness
@@ -128,34 +117,31 @@ class Diagnosis:
         return next(t for t in self.trials if t.rate <= least.rate + max(least.doubt, t.doubt))
 
     @property
-    def bounds(self) -> list[Allowed]:
-        """Each bound that applies, beside the mistakes made."""
-        found: list[Allowed] = []
-        copies = 2.0 if self.n_classes > 2 else 1.0
+    def bounds(self) -> list[Bound]:
+        """Each bound that applies, beside the most mistakes that were made in any order tried."""
+        most = {o.rule: int(o.mistakes.max()) for o in self.orders if len(o.mistakes)}
+        found: list[Bound] = []
         if self.verdict == "separable":
-            made = {o.rule: int(o.mistakes.max()) for o in self.orders if len(o.mistakes)}
-            where = "most in any order tried"
+            copies = 2 if self.n_classes > 2 else 1
             if self.run is not None:
-                made["perceptron"] = max(made.get("perceptron", 0), self.run.mistakes)
-            top = self.radius**2
-            found.append(_allowed("Novikoff", "(R/γ)²", top, self.margin, made.get("perceptron"), where))
-            name = "1/γₙ²" if copies == 1 else "2/γₙ²"
-            unit = self.unit_margin
-            found.append(_allowed("normalized", name, copies, unit, made.get("normalized"), where))
+                most["perceptron"] = max(most.get("perceptron", 0), self.run.mistakes)
+            for rule, name, margin in zip(
+                KINDS, ("Novikoff", "normalized"), (self.margin, self.unit_margin), strict=True
+            ):
+                formula, top = theorem(Settings(rule=rule), self.radius, self.heaviest, copies)
+                low = top / margin.upper**2 if math.isfinite(margin.upper) and margin.upper > 0 else 0.0
+                high = top / margin.lower**2 if margin.lower > 0 else math.inf
+                parts = {"R²": top, "gamma_lower": margin.lower, "gamma_upper": margin.upper}
+                where = "any order, any number of epochs"
+                found.append(Bound(name, formula, high, low, high, parts, where, "mistakes", most.get(rule)))
         if self.hindsight is not None:
             best = self.hindsight
-            firsts = [self.run.first_epoch] if self.run is not None else []
-            firsts += [int(o.mistakes.max()) for o in self.orders if o.one_pass and o.rule == "perceptron"]
-            found.append(
-                Allowed(
-                    "best in hindsight",
-                    "(R‖v‖ + ‖hinge(v)‖)²",
-                    best.dual_value,
-                    best.value,
-                    max(firsts, default=None),
-                    "one pass",
-                )
-            )
+            firsts = [most["perceptron"]] if self.orders and self.orders[0].one_pass else []
+            firsts += [self.run.first_epoch] if self.run is not None else []
+            parts = {"R": best.radius, "v_norm": best.v_norm, "loss": best.loss}
+            formula, where = "min (R‖v‖ + ‖hinge(v)‖)²", "one pass in any order"
+            low, high, made = best.dual_value, best.value, max(firsts, default=None)
+            found.append(Bound("best in hindsight", formula, high, low, high, parts, where, "mistakes", made))
         return found
 
     @property
@@ -212,12 +198,6 @@ class Diagnosis:
         return as_fragment(self)
 
 
-def _allowed(name: str, formula: str, top: float, margin: Bracket, made: int | None, where: str) -> Allowed:
-    low = top / margin.upper**2 if math.isfinite(margin.upper) and margin.upper > 0 else 0.0
-    high = top / margin.lower**2 if margin.lower > 0 else math.inf
-    return Allowed(name, formula, low, high, made, where)
-
-
 def _proof(proof: Verdict) -> dict[str, Any]:
     """How it was decided, without weights by the thousand."""
     said = proof.to_dict()
@@ -245,7 +225,7 @@ def diagnose(
     n_orders: int = 100,
     random_state: int = 0,
     time_limit: float | None = 20.0,
-    features: Features | None = None,
+    sample_weight: Any = None,
     watch: Watch | None = None,
 ) -> Diagnosis:
     """Look at labelled rows as someone does who has to learn from them.
@@ -261,9 +241,8 @@ def diagnose(
         Seed of the orders and of the rows held out.
     time_limit : float, optional
         Seconds, about; each question gets a part of them. None: as long as it takes.
-    features : Features, optional
-        What the columns are, where they come from a source; decides which of them are centred when the
-        scaling 'standard' is tried.
+    sample_weight : array of n numbers ≥ 0, optional
+        Factors on each row's step; rows of weight 0 are left out.
     watch : callable, optional
         Called as watch(text, fraction) while it works.
 
@@ -285,8 +264,38 @@ def diagnose(
         raise ValueError(f"n_orders={n_orders!r} is not possible: expected a whole number ≥ 1.")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} is not possible: expected None or seconds > 0.")
-    problem = read_problem(X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
-    asking = _Asking(problem, intercept_scaling, ties, Clock(time_limit), watch)
+    problem = read_problem(
+        X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, sample_weight=sample_weight
+    )
+    return diagnose_problem(
+        problem,
+        intercept_scaling=intercept_scaling,
+        ties=ties,
+        n_orders=n_orders,
+        random_state=random_state,
+        time_limit=time_limit,
+        watch=watch,
+    )
+
+
+def diagnose_problem(
+    problem: Problem,
+    *,
+    intercept_scaling: float = 1.0,
+    ties: str = "positive",
+    n_orders: int = 100,
+    random_state: int = 0,
+    time_limit: float | None = 20.0,
+    features: Features | None = None,
+    watch: Watch | None = None,
+) -> Diagnosis:
+    """`diagnose` for rows that are read.
+
+    `intercept_scaling` is for the question about a bias where the problem has none; `features` says what the
+    columns are, where they come from a source: it decides which of them are centred when the scaling
+    'standard' is tried.
+    """
+    asking = _Asking(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
     return asking.all(n_orders, random_state, features)
 
 
@@ -345,6 +354,7 @@ class _Asking:
             "radius": p.radius(),
             "row_radius": row_radius,
             "spread": _spread(p.X),
+            "heaviest": 1.0 if p.weights is None else float(p.weights.max()),
             "in_runs": runs.are_long,
         }
 
@@ -368,7 +378,7 @@ class _Asking:
         if proof.verdict == implied:
             self.known[f"verdict_{other}_bias"] = implied
         else:
-            twin = Problem(p.X, p.labels, p.classes, 0.0 if lifted else self.scaling, None)
+            twin = Problem(p.X, p.labels, p.classes, 0.0 if lifted else self.scaling, p.weights)
             found = self._decided(twin, 0.2)
             self.known[f"verdict_{other}_bias"] = found.verdict
             if getattr(found, "interrupted", False):
@@ -394,7 +404,7 @@ class _Asking:
         self.known["margin"] = margin
         if found.interrupted:
             raise KeyboardInterrupt
-        unit = self._bracketed(_unit(self.problem), 0.3)
+        unit = self._bracketed(stepped(self.problem, "normalized"), 0.3)
         self.known["unit_margin"] = Bracket(unit.lower, unit.upper)
         if unit.interrupted:
             raise KeyboardInterrupt
@@ -443,10 +453,7 @@ class _Asking:
         if self._is_separable or self.clock.left <= 0:
             return
         self.say("the best bound in hindsight")
-        p = self.problem
-        self.known["hindsight"] = found = best_in_hindsight(
-            p.X, p.classes[p.labels], fit_intercept=p.bias > 0, intercept_scaling=self.scaling, watch=self.watch
-        )
+        self.known["hindsight"] = found = hindsight.solve(self.problem, watch=self.watch)
         if found.interrupted:
             raise KeyboardInterrupt
         self.u = found.v
@@ -459,28 +466,21 @@ class _Asking:
         step = max(p.n_rows // MOST_MARGINS, 1)
         some = p if step == 1 else p.some(np.arange(0, p.n_rows, step))
         self.known["margins"] = by_row(some, some.scores(self.u)) / float(np.linalg.norm(self.u))
-        made = self.known.get("run")
-        updates = made.mistakes if self._is_separable else made.first_epoch if made else math.inf
+        made: Made = self.known["run"]
+        updates = made.mistakes if self._is_separable else made.first_epoch
         if updates <= MOST_UPDATES and self.clock.left > 0:
             self.say("the run, update by update")
             self.known["trace"] = trace(
                 p.X,
-                p.classes[p.labels],
+                p.labels,
                 self.u,
                 ties=self.ties,
                 max_epochs=made.epochs if self._is_separable else 1,
                 margins=0,
                 fit_intercept=p.bias > 0,
                 intercept_scaling=self.scaling,
+                sample_weight=p.weights,
             )
-
-
-def _unit(problem: Problem) -> Problem:
-    """The rows scaled to norm 1."""
-    norms = problem.lengths() / (math.sqrt(2) if problem.is_joint else 1.0)
-    return Problem(
-        problem.X, problem.labels, problem.classes, problem.bias, 1 / np.where(norms > 0, norms, 1.0)
-    )
 
 
 def _spread(X: Any) -> float:

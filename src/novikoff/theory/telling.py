@@ -8,8 +8,11 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from novikoff.theory.verdicts import Inseparable
+
 if TYPE_CHECKING:
-    from novikoff.theory.diagnosis import Allowed, Diagnosis
+    from novikoff.theory.bounds import Bound
+    from novikoff.theory.diagnosis import Diagnosis
 
 WIDTH = 100  # of the text
 SHOWN = 8  # classes
@@ -40,7 +43,7 @@ def verdict_line(d: Diagnosis) -> str:
     else:
         text = f"with a bias: {mine}; without: {other}"
     how = getattr(d.proof, "how", getattr(d.proof, "reason", ""))
-    if d.proof is not None and d.proof.verdict == "inseparable":
+    if isinstance(d.proof, Inseparable):
         how += f"; {len(d.proof.rows)} rows with weights prove it"
         if d.proof.consistent:
             how += ", yet zero errors are possible when ties count as right"
@@ -56,8 +59,8 @@ def contradictions_line(d: Diagnosis) -> str:
     assert found.first is not None
     i, j = found.first
     return (
-        f"{found.rows:,} rows in {found.groups:,} group(s) of equal rows with different labels, the first being "
-        f"rows {i:,} and {j:,} (from 0): at least {found.errors:,} training errors for any rule"
+        f"{found.rows:,} rows in {found.groups:,} group(s) of equal rows with different labels, the first "
+        f"being rows {i:,} and {j:,} (from 0): at least {found.errors:,} training errors for any rule"
     )
 
 
@@ -67,24 +70,23 @@ def radius_line(d: Diagnosis) -> str:
     return f"R = {d.radius:.6g}{lifted}{spread}"
 
 
-def bound_cells(b: Allowed) -> tuple[str, str, str]:
+def bound_cells(b: Bound) -> tuple[str, str, str]:
     """Name and formula, what it allows, what was made."""
     low, high = number(b.lower), number(b.upper)
     if not math.isfinite(b.upper):
         allowed = f"at least {low}" if b.lower else "not known"
     else:
         allowed = high if low == high else f"{low} to {high}"
-    made = "" if b.made is None else f"{b.made:,} ({b.where})"
-    return f"{b.name}, {b.formula}", allowed, made
+    made = "" if b.made is None else f"{b.made:,}"
+    return f"{b.name}, {b.formula}: {b.holds_for}", allowed, made
 
 
 def run_line(d: Diagnosis) -> str:
     if d.run is None:
         return "not reached"
     end = "converged" if d.run.converged else "not converged"
-    return (
-        f"{d.run.mistakes:,} mistakes in {d.run.epochs:,} epoch(s) ({end}), {d.run.first_epoch:,} in the first"
-    )
+    first = f"{d.run.first_epoch:,} in the first"
+    return f"{d.run.mistakes:,} mistakes in {d.run.epochs:,} epoch(s) ({end}), {first}"
 
 
 def order_cells(d: Diagnosis) -> list[tuple[str, str, str, str, str]]:
@@ -157,7 +159,8 @@ body { font: 16px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-
 h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin: 1.8rem 0 .4rem; }
 p.lead { font-size: 1.1rem; margin-top: .2rem; }
 table { border-collapse: collapse; margin: .3rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .9rem .25rem 0; border-bottom: 1px solid #e4e4e4; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .9rem .25rem 0;
+  border-bottom: 1px solid #e4e4e4; }
 th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 ol { padding-left: 1.3rem; } li { margin: .35rem 0; }
 figure { display: inline-block; margin: .5rem 1% 1rem 0; width: 47%; min-width: 20rem; vertical-align: top; }
@@ -220,9 +223,7 @@ def _findings(d: Diagnosis) -> str:
 
 def _table(title: str, cells: list[tuple[str, ...]]) -> str:
     def line(row: tuple[str, ...], tag: str) -> str:
-        said = (
-            f"<{tag}{' class=n' if k else ''}>{html.escape(cell)}</{tag}>" for k, cell in enumerate(row)
-        )
+        said = (f"<{tag}{' class=n' if k else ''}>{html.escape(cell)}</{tag}>" for k, cell in enumerate(row))
         return f"<tr>{''.join(said)}</tr>"
 
     body = "".join(line(row, "td") for row in cells[1:])

@@ -89,7 +89,14 @@ def run(
 
 
 def in_orders(
-    problem: Problem, rules: tuple[str, ...], ties: str, *, n_orders: int, max_epochs: int, seed: int, clock: Clock
+    problem: Problem,
+    rules: tuple[str, ...],
+    ties: str,
+    *,
+    n_orders: int,
+    max_epochs: int,
+    seed: int,
+    clock: Clock,
 ) -> Iterator[list[Orders]]:
     """Try the rules on the same random orders, until there are `n_orders` or the time is up.
 
