@@ -130,7 +130,7 @@ def _read(source: Source, labelling: Labelling, asking: Asking, watch: Watch | N
 
     classes = classes_of(labelling)
     examples = SourceExamples(source, classes, watch=watch)
-    blocks = list(examples.watched("reading"))
+    blocks = list(examples.watched("reading", reuse=False))
     if not sum(block.n_rows for block in blocks):
         raise ValueError(f"{source.name}: there are no rows.")
     block = gather(blocks)

@@ -223,8 +223,10 @@ class BoundaryDisplay:
 
     @staticmethod
     def _arrow(ax: Any, start: Floats, step: Floats, colour: str, name: str) -> None:
-        arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate("", xy=start + step, xytext=start, arrowprops=arrow, zorder=6)
+        from matplotlib.patches import FancyArrowPatch
+
+        look: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "mutation_scale": 12}
+        ax.add_patch(FancyArrowPatch(start, start + step, shrinkA=0, shrinkB=0, zorder=6, **look))
         ax.annotate(
             name,
             xy=start + step,

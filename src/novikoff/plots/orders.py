@@ -104,7 +104,7 @@ class OrderDisplay:
         ax.set_ylim(-0.75, len(self.mistakes) - 0.4)
         ax.tick_params(axis="y", length=0)
         orders = max((len(v) for v in self.mistakes.values()), default=0)
-        ax.set_xlabel(f"{self.what} in each of {orders} orders (bar: middle half)")
+        ax.set_xlabel(f"{self.what}, {orders} orders (bar: middle half)")
         if log:
             ax.set_xscale("log")
         elif least >= 0:

@@ -126,7 +126,7 @@ def pictures(d: Diagnosis) -> list[tuple[str, Draw]]:
             "perceptron": bounds.get("Novikoff", bounds.get("best in hindsight", math.inf)),
             "normalized": bounds.get("normalized", math.inf),
         }
-        what = "mistakes of one pass" if d.orders[0].one_pass else "mistakes until none was made"
+        what = "mistakes of one pass" if d.orders[0].one_pass else "mistakes until there are none"
         display = OrderDisplay({o.rule: o.mistakes for o in d.orders}, levels_by_rule, what)
         found.append(("Does the order matter? Does normalizing help?", display.plot))
     if d.trials:

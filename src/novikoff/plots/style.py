@@ -129,6 +129,6 @@ def label_indices(y: Any, classes: Any) -> Any:
     y, classes = np.asarray(y), np.asarray(classes)
     found = y[:, None] == classes[None, :]
     if not found.any(axis=1).all():
-        first = y[~found.any(axis=1)][0]
+        first = y[~found.any(axis=1)][0].item()
         raise ValueError(f"y has the label {first!r}, which is none of the classes {classes.tolist()}.")
     return found.argmax(axis=1)

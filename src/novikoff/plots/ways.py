@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -65,7 +66,7 @@ class WaysDisplay:
                 fontsize="x-small",
             )
             end = max(end, 105 * self.guess)
-        ax.set_yticks(at, names, fontsize="small")
+        ax.set_yticks(at, [textwrap.fill(name, 22) for name in names], fontsize="small")
         ax.set_ylim(-0.5, len(names) - 0.4)
         ax.set(xlabel="errors, % of the rows held out (bar: standard error)", xlim=(0, end))
         plain(ax)

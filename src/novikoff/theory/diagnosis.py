@@ -453,8 +453,17 @@ class _Asking:
         if self._is_separable or self.clock.left <= 0:
             return
         self.say("the best bound in hindsight")
-        self.known["hindsight"] = found = hindsight.solve(self.problem, watch=self.watch)
-        if found.interrupted:
+        late = False
+
+        def timed(text: str, fraction: float | None) -> None:
+            nonlocal late
+            self.say(text, fraction)
+            if self.clock.left <= 0:
+                late = True
+                raise KeyboardInterrupt  # ends it with the best so far
+
+        self.known["hindsight"] = found = hindsight.solve(self.problem, watch=timed)
+        if found.interrupted and not late:
             raise KeyboardInterrupt
         self.u = found.v
 
