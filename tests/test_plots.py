@@ -141,8 +141,10 @@ def test_pictures_look_as_they_did(name):
     check_looks(ax.figure, name)
 
 
+@pytest.mark.filterwarnings("ignore:The training rows were not separated")
 def test_three_boundaries_look_as_they_did():
     X, y = clusters()
+    X[y == 1] -= 1.1
     model = VotedPerceptron(random_state=3, max_epochs=1).fit(X, y)
     figure = Figure(figsize=(6.0, 2.2), dpi=60)
     axes = figure.subplots(1, 3)

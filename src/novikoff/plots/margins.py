@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, number, plain
+from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, number, plain, with_commas
 from novikoff.theory.problem import Problem, read_problem
 
 
@@ -108,6 +108,7 @@ class MarginHistogramDisplay:
             ax.set_yscale("log")
             ax.set_ylim(0.7, None)
         ax.set(xlabel=r"margin $y\,(w\cdot x)/\|w\|$", ylabel="rows")
+        with_commas(ax.yaxis)
         plain(ax)
         if legend:
             legend_above(ax)

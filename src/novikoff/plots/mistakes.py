@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from novikoff.plots.style import GREY, INK, PALE, colour, legend_above, new_axes, number, plain
+from novikoff.plots.style import GREY, INK, PALE, colour, legend_above, new_axes, number, plain, with_commas
 
 if TYPE_CHECKING:
     from novikoff.theory.trace import Trace
@@ -99,6 +99,8 @@ class MistakesDisplay:
         said = "visits (a line at the end of each epoch)" if 0 < len(ends) <= MOST_EPOCHS else "visits"
         ax.set(xlabel=said, ylabel="mistakes", xlim=(0, max(self.n_visits, 1)))
         ax.tick_params(axis="x", color=GREY)
+        with_commas(ax.xaxis)
+        with_commas(ax.yaxis)
         plain(ax)
         if legend:
             legend_above(ax, 1 if len(self.bounds) < 2 else 2)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.plots.style import BLUE, INK, RED, Floats, colour, mark, new_axes, number, plain
+from novikoff.plots.style import BLUE, INK, RED, Floats, colour, mark, new_axes, number, plain, with_commas
 
 FAR = 6.0  # with a bound so many times the most mistakes, the axis is logarithmic
 
@@ -110,6 +110,7 @@ class OrderDisplay:
         elif least >= 0:
             extent = max(most, furthest, 1.0)
             ax.set_xlim(0 if least < 0.5 * extent else None, extent * 1.05)
+        with_commas(ax.xaxis)
         plain(ax)
         ax.spines["left"].set_visible(False)
         ax.grid(axis="x", color=BLUE, alpha=0.12)

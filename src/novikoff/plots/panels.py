@@ -117,9 +117,9 @@ def pictures(d: Diagnosis) -> list[tuple[str, Draw]]:
             found.append(("Mistakes of one pass, under the bound", shown.plot))
     if d.margins is not None:
         gamma = (d.margin.lower, d.margin.upper) if d.verdict == "separable" else None
-        found.append(
-            ("How far the rows lie on their own side", MarginHistogramDisplay(d.margins, gamma).plot)
-        )
+        some = f" ({len(d.margins):,} of them)" if len(d.margins) < d.n_rows else ""
+        histogram = MarginHistogramDisplay(d.margins, gamma)
+        found.append((f"How far the rows lie on their own side{some}", histogram.plot))
     if d.orders:
         bounds = {b.name: b.upper for b in d.bounds}
         levels_by_rule = {

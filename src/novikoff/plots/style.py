@@ -44,6 +44,13 @@ def plain(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def with_commas(axis: Any) -> None:
+    """Write counts as 10,000."""
+    from matplotlib.ticker import StrMethodFormatter
+
+    axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+
+
 def colour(k: int) -> str:
     return CLASSES[k % len(CLASSES)]
 

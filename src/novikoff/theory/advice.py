@@ -50,8 +50,8 @@ def _about_the_verdict(d: Diagnosis, said: list[str]) -> None:
             )
         elif d.run is not None:
             said.append(
-                f"A perfect separation exists, but its margin is narrow: {d.run.epochs:,} epochs did not find "
-                "it. Give it more epochs (max_epochs), or take the weights of theory.max_margin."
+                f"A perfect separation exists, but its margin is narrow: {d.run.epochs:,} epochs did not "
+                "find it. Give it more epochs (max_epochs), or take the weights of theory.max_margin."
             )
     elif d.verdict == "inseparable":
         text = "No linear threshold gets every row right, so the mistakes never end: set the number of epochs"
@@ -80,13 +80,13 @@ def _about_normalizing(d: Diagnosis, said: list[str]) -> None:
     plain, scaled = (orders[rule].quartiles[1] for rule in ("perceptron", "normalized"))
     if plain > CLEARLY * scaled:
         said.append(
-            f"Normalizing helps: the rule 'normalized' makes {scaled:,.0f} mistakes where the plain rule makes "
-            f"{plain:,.0f} (medians over the same orders)."
+            f"Normalizing helps: the rule 'normalized' makes {scaled:,.0f} mistakes where the plain rule "
+            f"makes {plain:,.0f} (medians over the same orders)."
         )
     elif scaled > CLEARLY * plain:
         said.append(
-            f"Do not normalize: it makes {scaled:,.0f} mistakes instead of {plain:,.0f} (medians over the same "
-            "orders)."
+            f"Do not normalize: it makes {scaled:,.0f} mistakes instead of {plain:,.0f} (medians over the "
+            "same orders)."
         )
 
 
@@ -127,8 +127,8 @@ def _about_ways(d: Diagnosis, said: list[str]) -> None:
         )
     else:
         said.append(
-            f"Use {_call(best.way)}: {100 * best.rate:.2f} % errors on {best.rows:,} rows held out, where the "
-            f"plain perceptron made {100 * first.rate:.2f} %."
+            f"Use {_call(best.way)}: {100 * best.rate:.2f} % errors on {best.rows:,} rows held out, where "
+            f"the plain perceptron made {100 * first.rate:.2f} %."
         )
     if d.guess_rate is not None and best.rate > 0.9 * d.guess_rate:
         said.append(
@@ -144,8 +144,8 @@ def _about_order(d: Diagnosis, said: list[str]) -> None:
     plain = next((o for o in d.orders if o.rule == "perceptron"), None)
     if plain is not None and plain.mistakes.max() > UNSTEADY * max(int(plain.mistakes.min()), 1):
         said.append(
-            f"The order matters: from {plain.mistakes.min():,} to {plain.mistakes.max():,} mistakes. Judge no "
-            "single run; averaging evens it out."
+            f"The order matters: from {plain.mistakes.min():,} to {plain.mistakes.max():,} mistakes. Judge "
+            "no single run; averaging evens it out."
         )
 
 

@@ -75,8 +75,10 @@ def bound_cells(b: Bound) -> tuple[str, str, str]:
     low, high = number(b.lower), number(b.upper)
     if not math.isfinite(b.upper):
         allowed = f"at least {low}" if b.lower else "not known"
+    elif "gamma_upper" in b.ingredients and low != high:  # it is known up to a bracket
+        allowed = f"{low} to {high}"
     else:
-        allowed = high if low == high else f"{low} to {high}"
+        allowed = high
     made = "" if b.made is None else f"{b.made:,}"
     return f"{b.name}, {b.formula}: {b.holds_for}", allowed, made
 

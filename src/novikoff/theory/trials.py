@@ -37,8 +37,8 @@ class Clock:
         return max(self.end - time.monotonic(), 0.0)
 
     def part(self, share: float) -> float | None:
-        """This share of what is left, as a limit for something else."""
-        return None if self.end == float("inf") else share * self.left
+        """This share of what is left, as a limit for something else: a moment at least."""
+        return None if self.end == float("inf") else max(share * self.left, 0.05)
 
 
 @dataclass(frozen=True, eq=False)
