@@ -127,7 +127,8 @@ def test_bad_files_are_named():
 
 def test_no_scikit_learn_is_loaded():
     code = (
-        "import sys; sys.argv = ['novikoff', 'diagnose', 'a.svm', '-q', '--plot', 'x.png']\n"
+        "import sys\n"
+        "sys.argv = ['novikoff', 'diagnose', 'a.svm', '-q', '--n-orders', '1', '--plot', 'x.png']\n"
         "from novikoff.cli import main\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code\n"

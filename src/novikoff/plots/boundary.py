@@ -226,7 +226,8 @@ class BoundaryDisplay:
         from matplotlib.patches import FancyArrowPatch
 
         look: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "mutation_scale": 12}
-        ax.add_patch(FancyArrowPatch(start, start + step, shrinkA=0, shrinkB=0, zorder=6, **look))
+        ends: Any = tuple(start), tuple(start + step)
+        ax.add_patch(FancyArrowPatch(*ends, shrinkA=0, shrinkB=0, zorder=6, **look))
         ax.annotate(
             name,
             xy=start + step,
