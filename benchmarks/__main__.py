@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import dense, exactness, files, machine, online, sparse, startup
+from benchmarks import dense, exactness, files, machine, margins, online, sparse, startup
 from benchmarks.table import Row, aligned
 
 BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "help": startup.helps,
     "import": startup.imports,
     "memory": startup.memory,
+    "margins": margins.largest,
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
 }

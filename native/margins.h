@@ -108,10 +108,12 @@ class Corral {
     Hull& h;
     std::vector<int64_t> F;
     std::vector<std::vector<double>> L;  // L[k] has k + 1 entries
-    std::vector<char> barred;            // cannot be told from the plane through F
-    static constexpr double kDependent = 1e-13;
+    std::vector<char> taken;             // whether a point is in F
+    static constexpr double kDependent = 1e-14;
+    static constexpr int64_t kStale = 20;
 
-    bool append(int64_t j) {
+    // `floor`: what the last diagonal entry, squared, is known to be at least.
+    bool append(int64_t j, double floor) {
         std::vector<double> row;
         row.reserve(F.size() + 1);
         double rest = h.gram[j * h.m + j] + h.size;
@@ -120,7 +122,8 @@ class Corral {
             row.push_back(v / L[k][k]);
             rest -= row[k] * row[k];
         }
-        if (!(rest > kDependent * h.size)) return false;
+        rest = std::max(rest, floor);
+        if (!(rest > (floor > 0 ? 0 : kDependent * h.size))) return false;
         row.push_back(std::sqrt(rest));
         F.push_back(j);
         L.push_back(std::move(row));
@@ -188,43 +191,43 @@ class Corral {
     }
 
   public:
-    explicit Corral(Hull& hull) : h(hull), barred(size_t(hull.m), 0) {
+    explicit Corral(Hull& hull) : h(hull), taken(size_t(hull.m), 0) {
         std::vector<int64_t> support;
         for (int64_t i = 0; i < h.m; ++i)
             if (h.alpha[i] > 0) support.push_back(i);
         std::stable_sort(support.begin(), support.end(), [&](int64_t a, int64_t b) { return h.alpha[a] > h.alpha[b]; });
         for (int64_t i : support)
-            if (!append(i)) h.alpha[i] = 0;
+            if (!append(i, 0)) h.alpha[i] = 0;
         normalize();
     }
 
-    // Rounds until no point lies below w by more than tolerance * size; true when that is so (or rounding ends it).
+    // Rounds until no point lies below w by more than tolerance * size, or until w has not become shorter for long,
+    // which is due to rounding; true when that is so. The shortest is what is left.
     bool run(int64_t rounds, double tolerance) {
         settle();
-        normalize();
-        double square = h.refresh();
-        for (int64_t t = 0; t < rounds; ++t) {
-            for (int64_t i : F) barred[size_t(i)] = 1;
+        std::vector<double> best;
+        double shortest = INFINITY;
+        int64_t since = 0;
+        bool ended = false;
+        for (int64_t t = 0; !ended && t <= rounds; ++t) {
+            normalize();
+            const double square = h.refresh();
+            since = square < shortest ? 0 : since + 1;
+            if (square < shortest) shortest = square, best.assign(h.alpha, h.alpha + h.m);
+            std::fill(taken.begin(), taken.end(), 0);
+            for (int64_t i : F) taken[size_t(i)] = 1;
             int64_t low = -1;
             for (int64_t i = 0; i < h.m; ++i)
-                if (!barred[size_t(i)] && (low < 0 || h.g[i] < h.g[low])) low = i;
-            for (int64_t i : F) barred[size_t(i)] = 0;
-            if (low < 0 || !(h.g[low] < square - tolerance * h.size)) return true;
-            if (!append(low)) {
-                barred[size_t(low)] = 1;
-                continue;
-            }
-            const std::vector<double> before(h.alpha, h.alpha + h.m);
-            settle();
-            normalize();
-            const double now = h.refresh();
-            if (!(now < square)) {  // rounding: no round may lengthen w
-                std::copy(before.begin(), before.end(), h.alpha);
-                return true;
-            }
-            square = now;
+                if (!taken[size_t(i)] && (low < 0 || h.g[i] < h.g[low])) low = i;
+            ended = low < 0 || !(h.g[low] < square - tolerance * h.size) || square <= 10 * tolerance * h.size || since > kStale;
+            if (ended || t == rounds) break;
+            // w is at right angles to the plane through F: that tells how far z is from it, in more digits than L.
+            const double below = square - h.g[low];
+            ended = !append(low, h.size * below * below / (square * (square + h.size)));
+            if (!ended) settle();
         }
-        return false;
+        std::copy(best.begin(), best.end(), h.alpha);
+        return ended;
     }
 };
 

@@ -17,6 +17,7 @@ against, and what goes on where ‖w‖² is too small beside ‖z‖² for the 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ import scipy.linalg as sl
 
 from novikoff.model import Floats
 
-DEPENDENT = 1e-13  # relative: what is left of a point, squared, beside the plane through the others
 ROUNDS = 1000
+ZERO = 1e-28  # ‖w‖² beside the largest ‖z‖² that is 0 for all that floats can say
+STALE = 20  # rounds that do not shorten w before rounding is held to be the cause
 
 
 def refined(Z: Any, F: Any, alpha: Floats, factor: Any) -> Floats:
@@ -42,10 +44,47 @@ def refined(Z: Any, F: Any, alpha: Floats, factor: Any) -> Floats:
     return moved
 
 
-def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolerance: float = 1e-15) -> Floats:
-    """The α of the nearest point, from an α whose support is affinely independent; spec of the native loop.
+def factored(gram: Floats, size: float, F: list[int], floor: float = 0.0) -> Floats:
+    """L with LLᵀ = G_FF + size, where its last diagonal entry, squared, is known to be at least `floor`."""
+    last = F[-1]
+    system = gram[np.ix_(F, F)] + size
+    L = np.zeros_like(system)
+    L[:-1, :-1] = sl.cholesky(system[:-1, :-1], lower=True)
+    L[-1, :-1] = sl.solve_triangular(L[:-1, :-1], system[-1, :-1], lower=True)
+    rest = max(gram[last, last] + size - float(L[-1] @ L[-1]), floor)
+    if not rest > 0:
+        raise sl.LinAlgError("the points are affinely dependent")
+    L[-1, -1] = math.sqrt(rest)
+    return L
 
-    Ends when w·z ≥ w·w − tolerance·‖w‖·max‖z‖ for all points, or after so many rounds.
+
+def settle(Z: Any, gram: Floats, F: list[int], alpha: Floats, floor: float = 0.0) -> list[int]:
+    """Bring α, which is changed, to the nearest point of the hull of the points F; the corral that is left.
+
+    To the nearest point of the plane, or, while that is outside of the hull, as far as the hull goes.
+    """
+    size, last = float(gram.diagonal().max()), F[-1]
+    while True:
+        factor = factored(gram, size, F, floor if F[-1] == last else 0.0), True
+        beta = sl.cho_solve(factor, np.ones(len(F)))
+        beta = refined(Z, F, beta / beta.sum(), factor)
+        current = alpha[F]
+        if (beta > 0).all():
+            alpha[F] = beta
+            return F
+        falling = beta <= 0
+        ratio = np.where(falling, current / np.where(falling, current - beta, 1.0), math.inf)
+        theta = float(ratio.min())
+        current = np.where(ratio <= theta, 0.0, np.maximum(current + theta * (beta - current), 0.0))
+        alpha[F] = current
+        F = [i for i, a in zip(F, current, strict=True) if a > 0]
+
+
+def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolerance: float = 1e-15) -> Floats:
+    """The α of the nearest point, from an α whose support is affinely independent.
+
+    Ends when w·z ≥ w·w − tolerance·‖w‖·max‖z‖ for all points, when w is 0 up to rounding, after so many
+    rounds, or when w has not become shorter for long, which is due to rounding. The shortest is returned.
 
     >>> Z = np.array([[1.0, 2.0], [1.0, -1.0], [5.0, 0.0]])
     >>> nearest(Z, Z @ Z.T, np.array([0.0, 0.0, 1.0]))
@@ -53,51 +92,29 @@ def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolera
     """
     size = float(gram.diagonal().max())
     alpha = alpha.copy()
-    F = [int(i) for i in np.flatnonzero(alpha)]
-    barred: set[int] = set()  # points that cannot be told from the plane through F
+    try:
+        F = settle(Z, gram, [int(i) for i in np.flatnonzero(alpha)], alpha)
+    except sl.LinAlgError:  # dependent after all
+        F = [int(np.argmin(gram.diagonal()))]
+        alpha[:] = 0.0
+        alpha[F] = 1.0
+    best, shortest, since = alpha, math.inf, 0
     for _ in range(rounds):
-        w = Z.T @ alpha
-        g = Z @ w
-        square = float(w @ w)
-        for j in np.argsort(g, kind="stable"):
-            if int(j) not in barred and int(j) not in F:
-                break
-        else:
-            break
-        if g[j] >= square - tolerance * np.sqrt(square * size):
-            break
-        before = square
-        F.append(int(j))
-        while True:
-            system = gram[np.ix_(F, F)] + size
-            try:
-                factor = sl.cho_factor(system, lower=True)
-            except sl.LinAlgError:
-                F.pop()
-                barred.add(int(j))
-                break
-            if factor[0][-1, -1] ** 2 <= DEPENDENT * size and F[-1] == j:
-                F.pop()
-                barred.add(int(j))
-                break
-            beta = sl.cho_solve(factor, np.ones(len(F)))
-            beta = refined(Z, F, beta / beta.sum(), factor)
-            current = alpha[F]
-            if (beta > 0).all():
-                alpha[F] = beta
-                break
-            falling = beta <= 0
-            ratio = current[falling] / (current[falling] - beta[falling])
-            theta = float(ratio.min())
-            current = current + theta * (beta - current)
-            gone = falling & (current <= 0)
-            gone[np.flatnonzero(falling)[ratio == theta]] = True
-            alpha[F] = np.where(gone, 0.0, current)
-            F = [i for i, out in zip(F, gone, strict=True) if not out]
-            if not F or (len(F) == 1 and not alpha[F[0]] > 0):
-                break
         alpha /= alpha.sum()
         w = Z.T @ alpha
-        if not float(w @ w) < before and int(j) in F:
-            break  # rounding: no round may lengthen w
-    return alpha
+        square = float(w @ w)
+        since = 0 if square < shortest else since + 1
+        if square < shortest:
+            best, shortest = alpha.copy(), square
+        g = Z @ w
+        g[F] = math.inf
+        j = int(np.argmin(g))
+        if not g[j] < square - tolerance * math.sqrt(square * size) or square <= ZERO * size or since > STALE:
+            break
+        # w is at right angles to the plane through F: that tells how far z is from it, in more digits than L.
+        floor = size * (square - g[j]) ** 2 / (square * (square + size))
+        try:
+            F = settle(Z, gram, [*F, j], alpha, floor)
+        except sl.LinAlgError:
+            break
+    return best
