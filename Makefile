@@ -35,7 +35,7 @@ kill-test: $(VENV)/.built $(VENV)/.test
 	NOVIKOFF_KILLS=20 $(BIN)/python -m pytest tests/test_kill.py
 
 real-data: $(VENV)/.built $(VENV)/.test
-	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py
+	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py tests/test_real_verdicts.py
 
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import dense, exactness, files, machine, margins, online, sparse, startup
+from benchmarks import dense, exactness, files, machine, margins, online, separability, sparse, startup
 from benchmarks.table import Row, aligned
 
 BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
@@ -29,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "margins": margins.largest,
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
+    "verdicts": separability.verdicts,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fraction_lp import some_u
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fraction_lp import some_u
 from novikoff.theory import rational
 from novikoff.theory.rational import Direction, Relation, alternative, is_relation, relation, to_integers
 

@@ -120,7 +120,7 @@ def relation(rows: Integers, tick: Callable[[], None] | None = None) -> list[int
 
 
 def _reduced(A: Residues) -> Residues:
-    """A modulo the prime, in place, for integers below 2⁵³: the quotient may be off by one, never the rest."""
+    """A modulo the prime, in place, for integers below 2⁵³; the quotient may be off by one at first."""
     quotient = np.floor(A * (1 / PRIME))
     quotient *= PRIME
     A -= quotient

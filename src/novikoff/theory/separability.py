@@ -10,7 +10,8 @@ integers. The cheapest proof is looked for first:
 3. small problems: the simplex method in integers (`rational.alternative`);
 4. three classes or more: two classes that are inseparable by themselves make the whole so;
 5. linear programs over a few of the z, to which those that its u gets wrong are added until none is left
-   (separable) or the few cancel out (inseparable): HiGHS never sees the rows that do not matter.
+   (separable) or the few cancel out (inseparable): HiGHS never sees the rows that do not matter;
+6. where there are too many coordinates for that, the search for the largest margin (`maxmargin`).
 
 Zero errors under the tie rule are the same question with u·z ≥ 0 for the z whose ties are no mistakes; by
 Motzkin's theorem the alternative is then α with weight on some z whose tie is one.
@@ -31,6 +32,7 @@ import numpy.typing as npt
 
 from novikoff.arrays import is_sparse
 from novikoff.model import Floats, Model, Settings
+from novikoff.theory.maxmargin import solve
 from novikoff.theory.opposites import opposite_rows, signs_of, zero_row
 from novikoff.theory.problem import Pairs, Problem, read_problem
 from novikoff.theory.rational import Relation, alternative, is_relation, relation, to_integers
@@ -175,9 +177,9 @@ class _Search:
                 )
                 if found is not None:
                     return self.with_pairs(found)
-            for step in (self.cancelling, self.perceptron, self.small, self.two_classes, self.programs):
+            for step in STEPS:
                 self.clock.tick()
-                found = step()
+                found = step(self)
                 if found is not None:
                     return self.with_pairs(found)
             reason = "floats are too coarse for it, and it is too large for the exact method"
@@ -185,10 +187,11 @@ class _Search:
             pass
         except KeyboardInterrupt:
             reason, interrupted = "interrupted", True
+        upper = self.bound()
         alpha = np.zeros(self.alpha_shape)
         alpha.flat[self.support] = self.shares
         return Undecided(
-            min(self.lower, 0.0), self.upper, alpha, reason, self.consistent, self.by_pair, interrupted
+            min(self.lower, 0.0), upper, alpha, reason, self.consistent, self.by_pair, interrupted
         )
 
     # -- what proves it
@@ -230,8 +233,11 @@ class _Search:
         alpha = np.zeros(self.alpha_shape)
         alpha.flat[pairs] = shares
         sizes = self.problem.lengths()[pairs // (self.problem.n_classes if self.problem.is_joint else 1)]
+        vector = self.problem.combine(alpha)
+        power = math.frexp(float(np.abs(vector).max(initial=0.0)))[1]
+        length = math.ldexp(float(np.linalg.norm(np.ldexp(vector, -power))), power)
         slack = (len(pairs) + self.problem.n_classes + 8) * 2.0**-52 * float(shares @ sizes)
-        upper = (float(np.linalg.norm(self.problem.combine(alpha))) + slack) / total * (1 + DIGITS)
+        upper = (length + slack) / total * (1 + DIGITS)
         if upper < self.upper:
             self.upper, self.support, self.shares = upper, pairs, shares / total
 
@@ -298,6 +304,8 @@ class _Search:
         seen: dict[bytes, int] = {}
         repeated: list[int] = []
         began = time.monotonic()
+        small = problem.n_pairs * problem.dimension <= SMALL
+        wide = problem.dimension > WorkingSet.WIDEST  # where linear programs cannot take over
 
         def after(record: Record) -> bool:
             rows, _, rivals, steps, _ = native.recorded()
@@ -311,21 +319,22 @@ class _Search:
                 repeated.append(seen[key])
                 return True
             spent = time.monotonic() - began
-            falling = epoch < 2 * FEW or len(rows) < 0.9 * len(counts[-FEW][0])
-            hopeless = not falling or spent > PATIENCE
-            return self.clock.left <= 0 or (epoch >= FEW and hopeless and self.may_give_up())
+            falling = epoch < 2 * FEW or len(rows) < max(0.9 * len(counts[-FEW][0]), 0.02 * problem.n_rows)
+            hopeless = spent > PATIENCE * (10 if wide else 1) or not (falling or wide)
+            return self.clock.left <= 0 or (epoch >= FEW and hopeless and not small)
 
-        plan = Plan(max_epochs=self.epochs(), order="cyclic", callback=after, record_updates=True)
+        epochs = MANY if small else 100_000
+        plan = Plan(max_epochs=epochs, order="cyclic", callback=after, record_updates=True)
         if problem.dimension < 5000:
             seen[bytes(8 * (model.learners[0].weights.size + model.learners[0].bias.size))] = 0
         run = Fitting(model, ArrayExamples(problem.X, problem.labels, None, plan, model), plan).run()
-        if run.interrupted:
-            raise KeyboardInterrupt
         pairs = np.concatenate([p for p, _ in counts]) if counts else np.zeros(0, dtype=np.int64)
         if len(pairs):
             which, times = np.unique(pairs, return_counts=True)
             self.hard = which[np.argsort(-times, kind="stable")]
             self.suggest(which, times.astype(np.float64))
+        if run.interrupted:
+            raise KeyboardInterrupt
         if run.witness is not None:
             found = self.separated(problem.vector(*run.witness), "perceptron")
             if found is not None:
@@ -335,14 +344,6 @@ class _Search:
             which, times = np.unique(between, return_counts=True)
             return self.fewer(which, times.tolist())
         return None
-
-    def epochs(self) -> int:
-        return MANY if self.problem.n_pairs * self.problem.dimension <= SMALL else 100_000
-
-    def may_give_up(self) -> bool:
-        """Whether linear programs can take over from the perceptron."""
-        small = self.problem.n_pairs * self.problem.dimension <= SMALL
-        return not small and self.problem.dimension <= WorkingSet.WIDEST
 
     def fewer(self, pairs: Pairs, weights: list[int]) -> Inseparable | None:
         """The same with at most dimension + 1 of the z (Carathéodory's theorem), when Σ weights·z = 0."""
@@ -433,6 +434,29 @@ class _Search:
                     return found
         return None
 
+    def nearest_point(self) -> Verdict | None:
+        """The point of the hull of the z nearest to the origin, where programs would be too wide."""
+        if self.problem.dimension <= WorkingSet.WIDEST:
+            return None
+        left = self.clock.left
+        limit = None if math.isinf(left) else max(left, 0.01)
+        found = solve(
+            self.problem, gap=1e-3, time_limit=limit, stop_when="separating", watch=self.watch
+        )  # fmt: skip
+        if found.interrupted:
+            raise KeyboardInterrupt
+        pairs = np.flatnonzero(found.alpha)
+        self.suggest(pairs, found.alpha.flat[pairs])
+        separated = self.separated(found.u, "largest margin")
+        if separated is not None:
+            return separated
+        if len(pairs) <= WorkingSet.WIDEST:
+            weights = relation(self.integers(pairs), self.clock.tick)
+            if weights is not None:
+                return self.cancelled(pairs, weights, "nearest point of the hull")
+        self.clock.tick()
+        return None
+
     def solved(self, pairs: Pairs, working: WorkingSet) -> Verdict | None:
         """From the support that floats found to an exact answer."""
         weights = relation(self.integers(pairs), self.clock.tick)
@@ -479,6 +503,16 @@ class _Search:
             with suppress(KeyboardInterrupt):  # the verdict itself is known
                 self.two_classes()
         return replace(verdict, by_pair=self.by_pair)
+
+
+STEPS: tuple[Callable[[_Search], Verdict | None], ...] = (
+    _Search.cancelling,
+    _Search.perceptron,
+    _Search.small,
+    _Search.two_classes,
+    _Search.programs,
+    _Search.nearest_point,
+)
 
 
 def _opposite_pairs(problem: Problem, i: int, j: int) -> Pairs:

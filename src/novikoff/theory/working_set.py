@@ -51,7 +51,7 @@ class WorkingSet:
             if solved is None:
                 return
             objective, alpha, u = solved
-            support = np.flatnonzero(alpha > 1e-11 * alpha.max())
+            support = np.flatnonzero(alpha > 0)
             yield objective, self.pairs[support], alpha[support], u if objective > 0 else None
             more = np.setdiff1d(self.violated(u), self.pairs)
             if not len(more):
@@ -75,6 +75,7 @@ class WorkingSet:
         z = self.problem.signed_rows(self.pairs)
         sizes = abs(z).max(axis=1)
         sizes = np.asarray(sizes.toarray() if is_sparse(z) else sizes).ravel()
+        sizes[sizes == 0] = 1.0
         z = sp.diags_array(1 / sizes) @ z if is_sparse(z) else z / sizes[:, None]
         columns = abs(z).max(axis=0)
         columns = np.asarray(columns.toarray() if is_sparse(z) else columns).ravel()
@@ -88,7 +89,11 @@ class WorkingSet:
         matrix = sp.vstack([sp.hstack([body.T, eye, -eye]), ones], format="csc")
         costs = np.concatenate([np.zeros(m), np.ones(2 * d)])
         right = np.concatenate([np.zeros(d), [1.0]])
-        options: dict[str, Any] = {"presolve": False}
+        options: dict[str, Any] = {
+            "presolve": False,
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        }
         if np.isfinite(self.left()):
             options["time_limit"] = max(self.left(), 0.01)
         result = linprog(costs, A_eq=matrix, b_eq=right, method="highs-ds", options=options)
