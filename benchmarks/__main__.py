@@ -10,7 +10,18 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import dense, exactness, files, machine, margins, online, separability, sparse, startup
+from benchmarks import (
+    dense,
+    exactness,
+    files,
+    machine,
+    margins,
+    online,
+    separability,
+    sparse,
+    startup,
+    verifying,
+)
 from benchmarks.table import Row, aligned
 
 BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
@@ -27,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "import": startup.imports,
     "memory": startup.memory,
     "margins": margins.largest,
+    "verifying": verifying.verifying,
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
     "verdicts": separability.verdicts,

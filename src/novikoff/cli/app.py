@@ -11,7 +11,7 @@ import typer
 import novikoff
 from novikoff.cli import running
 
-COMMANDS = (
+COMMANDS = (  # each in a module of its name
     "fit",
     "predict",
     "evaluate",
@@ -19,7 +19,9 @@ COMMANDS = (
     "convert",
     "tune",
     "diagnose",
-)  # each in a module of its name
+    "certify",
+    "verify",
+)
 
 
 def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:

@@ -1,0 +1,109 @@
+"""`novikoff verify`: whether a certificate is true of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from novikoff.cli import output
+from novikoff.cli.certify import loaded, opened, rows_and_labels
+from novikoff.cli.options import Columns, Labelling, Output, Reading
+
+if TYPE_CHECKING:
+    from novikoff.sources.source import Source
+
+PLAIN = {"format", "label", "header", "zero_based", "n_jobs", "max_line", "max_expansion"}
+
+
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(metavar="CERTIFICATE", help="A certificate file.", show_default=False)
+    ],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA", help="The files it is about, or - for standard input.", show_default=False
+        ),
+    ],
+    *,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="The model that the certificate was made with, when its features have names, which "
+            "number the columns. Its weights are not looked at.",
+        ),
+    ] = None,
+    labelling: Labelling,
+    reading: Reading,
+    columns: Columns,
+    out: Output,
+) -> None:
+    """Check every claim of a certificate against the data, exactly.
+
+    For example: novikoff verify train.json train.svm
+
+    The checker is one small file, novikoff/checker.py, which trusts nothing else of novikoff. It reads LIBSVM
+    text and CSV files of numbers by itself; other files are converted first, which is said. Exit code 0 when
+    all claims are verified, 1 when one is refused, with the reason.
+    """
+    from novikoff import checker
+
+    why, facts = "", {"certificate": str(certificate)}
+    try:
+        content = checker.read_certificate(certificate)
+        rows, why = _rows(data, model, reading, columns, labelling)
+        said = checker.verify(content, rows)
+    except checker.Refused as refused:
+        if out.json:
+            output.write_json(facts | {"verified": False, "reason": str(refused), "converted": why})
+        else:
+            typer.echo(f"refused: {refused}")
+        raise typer.Exit(1) from None
+    if why and not (out.quiet or out.json):
+        output.note(f"the data were converted by novikoff before the checker saw them: {why}.")
+    if out.json:
+        output.write_json(facts | {"verified": True, "claims": said, "converted": why})
+    elif not out.quiet:
+        typer.echo("\n  ".join(["verified:", *said]))
+
+
+def _rows(
+    data: list[str], model: Path | None, reading: Reading, columns: Columns, labelling: Labelling
+) -> tuple[Any, str]:
+    """Rows and labels, and why they were not read by the checker itself, if so."""
+    from novikoff import checker
+
+    linear = loaded(model)
+    source, relabel = opened(data, linear, reading, columns, labelling)
+    why = _not_plain(source, reading.given() | columns.given(), linear)
+    if not why:
+        given: dict[str, Any] = {
+            "label": reading.label,
+            "header": reading.header,
+            "zero_based": columns.zero_based,
+        }
+        if linear is not None:
+            given["zero_based"] = bool(linear.parameters.get("zero_based", False))
+        try:
+            X, y = checker.read_data(source.files[0], kind=source.format, **given)
+            import numpy as np
+
+            return (X, relabel(np.array(y))), ""
+        except checker.Refused as error:
+            why = str(error)
+    return rows_and_labels(source, relabel), why
+
+
+def _not_plain(source: Source, given: dict[str, Any], linear: Any) -> str:
+    """What there is besides one plain file of numbers."""
+    if source.format not in ("libsvm", "csv"):
+        return f"their format is {source.format}"
+    if len(source.files) != 1:
+        return "they are not one file"
+    if linear is not None and linear.features.kind != "numbered":
+        return "their columns are those of the model"
+    beyond = sorted(set(given) - PLAIN)
+    return f"the checker knows no {', '.join(beyond)}" if beyond else ""

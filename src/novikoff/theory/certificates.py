@@ -1,0 +1,382 @@
+"""Certificates: what is claimed of labelled rows, with witnesses that a small program can check.
+
+The checker (`novikoff.checker`) says what the claims mean; this module finds the witnesses, rounds every γ
+down and every ε up, and lets the checker verify all of it before anything is returned.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from novikoff import _core, checker
+from novikoff.arrays import rows_of
+from novikoff.labels import Labels, as_text
+from novikoff.model import Floats, Learner, Settings, raise_problem
+from novikoff.outfile import replacing
+from novikoff.theory.problem import Problem, read_problem
+from novikoff.theory.separability import Watch, decide
+from novikoff.theory.verdicts import Inseparable, Separable
+
+if TYPE_CHECKING:
+    from novikoff.theory.trace import Trace
+
+Claim = dict[str, Any]
+
+GAP = 1e-3  # of the bracket on γ that a certificate of separability carries
+PASSES = 1000  # over the rows, at most, to narrow it
+DOWN, UP = 1 - 2**-48, 1 + 2**-48  # more than the roundings of a quotient and of two roots
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Claims about labelled rows, each with its witness.
+
+    Parameters
+    ----------
+    content : dict
+        What the JSON file holds: see docs/certificates.md.
+    said : tuple of str
+        The claims in words, once the checker has verified them; empty in a certificate that was only read.
+    interrupted : bool
+        Whether Ctrl-C ended the search for more.
+
+    Examples
+    --------
+    >>> from novikoff.theory import certify
+    >>> certificate = certify([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, -1], fit_intercept=False)
+    >>> print(certificate)
+    inseparable: 2 vectors sum up to exactly 0 with positive weights
+    >>> certificate.claims[0]["rows"], certificate.claims[0]["weights"]
+    ([0, 1], ['1', '1'])
+    >>> certificate.verify([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0]], [1, 1, -1])
+    Traceback (most recent call last):
+    novikoff.checker.Refused: the certificate is for other data: the digests differ
+    """
+
+    content: dict[str, Any]
+    said: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What is claimed, with the witnesses."""
+        claims: list[Claim] = self.content.get("claims", [])
+        return claims
+
+    @property
+    def digest(self) -> str:
+        """Of the rows and labels it is about."""
+        return str(self.content.get("digest"))
+
+    def verify(self, X: Any, y: Any) -> list[str]:
+        """Check every claim against the rows: the claims in words, or `novikoff.checker.Refused`."""
+        return checker.verify(checker.parse(self.to_json()), (X, y))
+
+    def to_json(self) -> str:
+        """The certificate as text; every number in it is read back as it is."""
+        return json.dumps(self.content, allow_nan=False, ensure_ascii=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, at once or not at all."""
+        with replacing(path) as file:
+            file.write(self.to_json().encode() + b"\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Certificate:
+        """A certificate from a file. Nothing is verified yet."""
+        content = checker.read_certificate(path)
+        if not isinstance(content, dict):
+            raise checker.Refused(f"{os.fspath(path)} holds no certificate, but {type(content).__name__}")
+        return cls(content)
+
+    def __str__(self) -> str:
+        return "\n".join(self.said or [str(claim.get("claim")) for claim in self.claims])
+
+
+read_certificate = Certificate.load
+
+
+def certify(
+    X: Any,
+    y: Any,
+    model: Any = None,
+    *,
+    trace: Trace | None = None,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    ties: str = "positive",
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+) -> Certificate:
+    """What can be proved of labelled rows, in a form that `novikoff.checker` verifies.
+
+    Parameters
+    ----------
+    X, y
+        The rows, dense or sparse, and a label for each.
+    model : optional
+        Anything with `coef_`, `intercept_` and `classes_`, or a model that was loaded from a file: the number
+        of errors it makes, and that it separates the rows, if it does, are then what is claimed.
+    trace : novikoff.theory.Trace, optional
+        A run of the plain perceptron on these rows: that it went so, and kept its bound, is claimed.
+    fit_intercept, intercept_scaling, ties
+        As in the estimators. A trace brings its own.
+    time_limit : optional
+        Seconds that the search may take, about.
+    watch : optional
+        Called with a text and, where known, the fraction that is done.
+
+    Returns
+    -------
+    Certificate
+        Without model and trace: that the rows are *separable* with a margin of at least γ, and that no margin
+        is above ε; or that they are *inseparable*; or, where a limit or Ctrl-C ended the search, only that no
+        margin is above ε. All of it has been verified.
+
+    Raises
+    ------
+    ValueError
+        For bad rows or labels, a model that is not linear in the rows as they are, or a run that a
+        certificate cannot speak of.
+    """
+    if ties not in ("positive", "mistake"):
+        raise ValueError(f"ties={ties!r} is not possible: expected 'positive' or 'mistake'.")
+    problem = read_problem(X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+    y = np.asarray(y)
+    interrupted = False
+    if trace is not None:
+        _check_trace(trace, problem)
+        ties, problem = trace.ties, replace(problem, bias=float(trace.bias))
+    if model is not None:
+        coef, intercept, classes = _weights_of(model)
+        problem = _with_classes(problem, classes)
+        claims = _model_claims(problem, coef, intercept, ties)
+    elif trace is None:
+        claims, interrupted = _verdict_claims(problem, ties, time_limit, watch)
+    else:
+        claims = []
+    work = _Work(problem, y, ties)
+    if trace is not None:
+        claims.append(_run_claim(work, trace))
+    if watch is not None:
+        watch("verifying", None)
+    content = work.content(claims)
+    return Certificate(content, tuple(checker.verify(content, work.rows)), interrupted)
+
+
+class _Work:
+    """The rows as the checker sees them."""
+
+    def __init__(self, problem: Problem, y: Labels, ties: str) -> None:
+        self.problem, self.ties, self.rows = problem, ties, (problem.X, y)
+        self.digest = checker.Data(*self.rows).digest()
+
+    def content(self, claims: list[Claim]) -> dict[str, Any]:
+        return _content(self.problem, self.ties, self.digest, claims)
+
+
+def _content(problem: Problem, ties: str, digest: str, claims: list[Claim]) -> dict[str, Any]:
+    return {
+        "novikoff-certificate": 1,
+        "digest": digest,
+        "classes": [as_text(label) for label in problem.classes.tolist()],
+        "bias": problem.bias,
+        "ties": ties,
+        "claims": claims,
+    }
+
+
+# ---- separable or not --------------------------------------------------------------------------------
+def _verdict_claims(
+    problem: Problem, ties: str, time_limit: float | None, watch: Watch | None
+) -> tuple[list[Claim], bool]:
+    verdict = decide(problem, ties=ties, time_limit=time_limit, watch=watch)
+    if isinstance(verdict, Inseparable):
+        rivals = [] if verdict.rivals is None else verdict.rivals.tolist()
+        weights = [f"{weight:x}" for weight in verdict.weights]
+        if max(map(len, weights)) <= checker.MAX_BITS // 4:
+            rows = verdict.rows.tolist()
+            claim = {"claim": "inseparable", "rows": rows, "rivals": rivals, "weights": weights}
+            return [claim], False
+        return [_upper_claim(problem, verdict.alpha)], False
+    if not isinstance(verdict, Separable):
+        return [_upper_claim(problem, verdict.alpha)], verdict.interrupted
+    from novikoff.theory.maxmargin import solve
+
+    found = solve(problem, gap=GAP, max_passes=PASSES, time_limit=time_limit, start_u=verdict.u, watch=watch)
+    claims = [_lower_claim(problem, *problem.coefficients(u)) for u in (found.u, verdict.u)]
+    best = max(
+        (claim for claim in claims if claim is not None), key=lambda claim: claim["gamma"], default=None
+    )
+    return [*([best] if best else []), _upper_claim(problem, found.alpha)], found.interrupted
+
+
+def _lower_claim(problem: Problem, coef: Floats, intercept: Floats) -> Claim | None:
+    """That these vectors separate the rows, with the largest γ that is safe; None where they do not."""
+    learner = Learner(problem.n_classes, problem.n_features, Settings(bias_square=problem.bias**2))
+    learner.set_weights(coef, intercept)
+    wrong, at, least, *_ = _core.smallest(
+        learner.native, rows_of(problem.X), problem.labels, None, None, 0, problem.n_rows, False, False
+    )
+    raise_problem(wrong, at, problem.X)
+    square = checker.square_of(coef.ravel())
+    if problem.bias:
+        square += checker.square_of(intercept) / Fraction(problem.bias) ** 2
+    elif intercept.any():
+        return None
+    norm = checker.root(square)
+    gamma = math.nextafter(DOWN * (least / norm), 0.0) if least > 0 and 0 < norm < math.inf else 0.0
+    if not 0 < gamma < math.inf:
+        return None
+    return {"claim": "separable", "coef": coef.tolist(), "intercept": intercept.tolist(), "gamma": gamma}
+
+
+def _upper_claim(problem: Problem, alpha: Floats) -> Claim:
+    """That no margin is above ‖Σ α z‖/Σα; without an α, above the shortest z."""
+    alpha = np.maximum(np.asarray(alpha, dtype=np.float64), 0.0)
+    if problem.is_joint:
+        alpha[np.arange(problem.n_rows), problem.labels] = 0.0
+    if not alpha.any():
+        alpha = np.zeros(alpha.shape)
+        row = int(np.argmin(problem.lengths()))
+        alpha[(row, int(problem.labels[row] == 0)) if problem.is_joint else row] = 1.0
+    pairs = np.flatnonzero(alpha)
+    rows, rivals = (
+        np.divmod(pairs, problem.n_classes) if problem.is_joint else (pairs, np.zeros(0, dtype=int))
+    )
+    weights = alpha.ravel()[pairs]
+    square, total = _combined(problem, rows, rivals, weights)
+    epsilon = math.nextafter(UP * checker.root(square / total**2), math.inf) if square else 0.0
+    claim = {"rows": rows.tolist(), "rivals": rivals.tolist(), "weights": weights.tolist()}
+    return {"claim": "margin at most", "epsilon": epsilon} | claim
+
+
+def _combined(problem: Problem, rows: Any, rivals: Any, weights: Floats) -> tuple[Fraction, Fraction]:
+    """‖Σ α z‖² and Σα, exactly."""
+    used, places = np.unique(rows, return_inverse=True)
+    part = problem.some(used)
+    labels = part.classes[part.labels]
+    beside = checker.Checker(_content(problem, "positive", "", []), checker.Data(part.X, labels))
+    numbers, low = checker.whole(weights)
+    rivals = rivals.tolist() if problem.is_joint else [0] * len(rows)
+    z = beside.combination(places.tolist(), rivals, numbers)
+    scale = checker.power(low)
+    return sum(v * v for v in z.values()) * (scale * checker.power(beside.grid)) ** 2, sum(numbers) * scale
+
+
+# ---- models ------------------------------------------------------------------------------------------
+def _weights_of(model: Any) -> tuple[Floats, Floats, Labels]:
+    """(coef, intercept, classes) of anything linear."""
+    if getattr(model, "scaling", None) is not None:
+        raise ValueError(
+            f"the model scales rows (scale={model.scaling.kind!r}) before it sees them, but a certificate is "
+            "about the rows as they are: scale the data first, and fit and certify the scaled rows."
+        )
+    if hasattr(model, "weights") and hasattr(model, "classes"):
+        coef, intercept = model.weights()
+        classes = model.classes
+    elif hasattr(model, "coef_") and hasattr(model, "classes_"):
+        coef, intercept, classes = model.coef_, getattr(model, "intercept_", 0.0), model.classes_
+    else:
+        raise ValueError(
+            f"{type(model).__name__} has no coef_ and classes_, so it is no fitted linear model that can be "
+            "certified."
+        )
+    coef = np.array(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64, ndmin=2)
+    intercept = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(coef)).copy()
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError("the model has weights that are NaN or infinite.")
+    return coef, intercept, np.asarray(classes)
+
+
+def _with_classes(problem: Problem, classes: Labels) -> Problem:
+    """The problem with a model's classes, in the model's order."""
+    names = [as_text(label) for label in classes.tolist()]
+    found = [as_text(label) for label in problem.classes.tolist()]
+    counts = np.bincount(problem.labels, minlength=len(found))
+    for name, count in zip(found, counts, strict=True):
+        if count and name not in names:
+            raise ValueError(f"rows have the label {name!r}, but the model knows {', '.join(names[:20])}.")
+    places = np.array([names.index(name) if name in names else 0 for name in found], dtype=np.int32)
+    return replace(problem, classes=np.array(names), labels=places[problem.labels])
+
+
+def _model_claims(problem: Problem, coef: Floats, intercept: Floats, ties: str) -> list[Claim]:
+    k = problem.n_classes if problem.is_joint else 1
+    if coef.shape != (k, problem.n_features):
+        raise ValueError(
+            f"the model has weights of the shape {coef.shape}, but {problem.n_classes} classes and rows of "
+            f"{problem.n_features} columns need {(k, problem.n_features)}."
+        )
+    settings = Settings(ties=ties, bias_square=problem.bias**2)
+    learner = Learner(problem.n_classes, problem.n_features, settings)
+    learner.set_weights(coef, intercept)
+    claim = {"claim": "errors", "coef": coef.tolist(), "intercept": intercept.tolist()}
+    errors = _errors(problem, coef, intercept, ties)
+    separating = _lower_claim(problem, coef, intercept) if not errors else None
+    return [claim | {"errors": errors}, *([separating] if separating else [])]
+
+
+def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str) -> int:
+    """How many rows are mistakes under the tie rule; signs of float scores are exact."""
+    from novikoff.model import Scorer
+
+    scorer = Scorer.from_weights(coef, intercept)
+    if not problem.is_joint:
+        s = scorer.scores(problem.X) * problem.signs
+        return int(np.count_nonzero((s < 0) | ((s == 0) & ((ties == "mistake") | (problem.labels == 0)))))
+    if ties == "positive":
+        return int(np.count_nonzero(scorer.predict(problem.X) != problem.labels))
+    content = _content(problem, ties, "", [])
+    beside = checker.Checker(content, checker.Data(problem.X, problem.classes[problem.labels]))
+    w = checker.Weights(np.concatenate([coef[:, : beside.data.width], intercept[:, None]], axis=1), 1.0)
+    return sum(
+        int(beside.mistaken(rows, beside.signs(rows, w)).sum()) for rows in beside.data.parts()
+    )  # ties between float scores are not exact ones
+
+
+# ---- runs --------------------------------------------------------------------------------------------
+def _check_trace(trace: Trace, problem: Problem) -> None:
+    if trace.rule != "perceptron":
+        raise ValueError(f"the run has rule={trace.rule!r}; a certificate speaks of 'perceptron' only.")
+    if trace.n_rows != problem.n_rows or len(trace.classes) != problem.n_classes:
+        raise ValueError(
+            f"the run was made on {trace.n_rows} rows of {len(trace.classes)} classes, but there are "
+            f"{problem.n_rows} rows of {problem.n_classes} classes."
+        )
+
+
+def _run_claim(work: _Work, trace: Trace) -> Claim:
+    """That the run went so, with the smallest ε = 16^k·2⁻⁵³·R² that is enough; 0 if all was exact."""
+    problem = work.problem
+    separating = _lower_claim(problem, *problem.coefficients(trace.u))
+    if separating is None:  # u was rounded, or the run was looked at beside another u
+        verdict = decide(problem, ties=trace.ties)
+        if isinstance(verdict, Separable):
+            separating = _lower_claim(problem, verdict.coef, verdict.intercept)
+    if separating is None:
+        raise ValueError("no vector was found that separates the rows, so no bound on the updates follows.")
+    claim = separating | {
+        "claim": "run",
+        "order": "cyclic" if trace.order is None else np.asarray(trace.order).tolist(),
+        "visits": int(trace.n_visits),
+        "updates": np.asarray(trace.visit).tolist(),
+        "rivals": [] if trace.rival is None else np.asarray(trace.rival).tolist(),
+        "epsilon": 0.0,
+    }
+    size = problem.radius() ** 2
+    for epsilon in (0.0, *(size * 2.0 ** (4 * k - 53) for k in range(14))):
+        claim["epsilon"] = epsilon
+        try:
+            checker.verify(work.content([claim]), work.rows)
+            return claim
+        except checker.Refused as error:
+            reason = error
+    raise ValueError(f"the run is not one of the plain perceptron on these rows: {reason}.")

@@ -1,0 +1,500 @@
+"""The checker under attack: whatever number is changed, it refuses or the claim is still true.
+
+Truth is decided here by plain loops over fractions that share nothing with the checker.
+"""
+
+import copy
+import json
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import chain
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from novikoff import checker
+from novikoff.checker import Refused
+from novikoff.theory import certify, trace
+
+
+# ---- the truth, by definition ------------------------------------------------------------------------
+def z_of(content, X, y):
+    """z of every row (and rival), as {(row, rival): list of fractions}, and each row's class."""
+    classes, c = content["classes"], Fraction(content["bias"])
+    labels = [classes.index(str(int(label))) for label in y]
+    lifted = [[Fraction(float(v)) for v in x] + [c] for x in X]
+    z, width = {}, len(lifted[0])
+    for i, (x, k) in enumerate(zip(lifted, labels, strict=True)):
+        if len(classes) == 2:
+            z[i, 0] = [v if k else -v for v in x]
+            continue
+        for r in set(range(len(classes))) - {k}:
+            blocks = [[Fraction(0)] * width for _ in classes]
+            blocks[k], blocks[r] = x, [-v for v in x]
+            z[i, r] = list(chain.from_iterable(blocks))
+    return z, labels
+
+
+def dot(a, b):
+    return sum((p * q for p, q in zip(a, b, strict=True)), Fraction(0))
+
+
+def vector_of(content, claim, width):
+    """u in the lifted space, from coef and intercept."""
+    c, u = Fraction(content["bias"]), []
+    for coef, b in zip(claim["coef"], claim["intercept"], strict=True):
+        coef = [Fraction(v) for v in coef]
+        assert len(coef) >= width
+        assert c or not b
+        u.append([*coef[:width], Fraction(b) / c if c else Fraction(0), *coef[width:]])
+    return u
+
+
+def is_separating(content, claim, z, width):
+    u = vector_of(content, claim, width)
+    square = sum(dot(v, v) for v in u)
+    flat = list(chain.from_iterable(v[: width + 1] for v in u))
+    least = min(dot(flat, each) for each in z.values())
+    return claim["gamma"] > 0 and least > 0 and least**2 >= Fraction(claim["gamma"]) ** 2 * square
+
+
+def is_wrong(content, k, scores):
+    """Whether the scores (one, or one for each class) are a mistake for class k."""
+    strict = content["ties"] == "mistake"
+    if len(scores) == 1:
+        s = scores[0] if k else -scores[0]
+        return s < 0 or (s == 0 and (strict or k == 0))
+    return any(
+        s > scores[k] or (s == scores[k] and (strict or r < k)) for r, s in enumerate(scores) if r != k
+    )
+
+
+def is_true(content, claim, X, y):
+    """Whether a claim holds, by its definition."""
+    z, labels = z_of(content, X, y)
+    width, kind = X.shape[1], claim["claim"]
+    joint = len(content["classes"]) > 2
+    if kind == "separable":
+        return is_separating(content, claim, z, width)
+    if kind == "errors":
+        wrong = 0
+        for x, k in zip(X, labels, strict=True):
+            pairs = zip(claim["coef"], claim["intercept"], strict=True)
+            x = [Fraction(float(v)) for v in x]
+            scores = [dot(map_fractions(w[:width]), x) + Fraction(b) for w, b in pairs]
+            wrong += is_wrong(content, k, scores)
+        return wrong == claim["errors"]
+    if kind in ("inseparable", "margin at most"):
+        exact = kind == "inseparable"
+        alpha = [Fraction(int(w, 16)) if exact else Fraction(w) for w in claim["weights"]]
+        pairs = list(zip(claim["rows"], claim["rivals"] or [0] * len(alpha), strict=True))
+        total = [
+            sum(a * v for a, v in zip(alpha, column, strict=True))
+            for column in zip(*(z[p] for p in pairs), strict=True)
+        ]
+        square = dot(total, total)
+        if exact:
+            return all(a > 0 for a in alpha) and square == 0
+        limit = Fraction(claim["epsilon"]) * sum(alpha)
+        return all(a >= 0 for a in alpha) and sum(alpha) > 0 and square <= limit**2
+    assert kind == "run"
+    epsilon, n = Fraction(claim["epsilon"]), len(X)
+    w = [Fraction(0)] * len(next(iter(z.values())))
+    updates = dict(zip(claim["updates"], claim["rivals"] or [0] * len(claim["updates"]), strict=True))
+    for t in range(claim["visits"]):
+        i = t % n if claim["order"] == "cyclic" else claim["order"][t]
+        gaps = {r: dot(w, v) for (row, r), v in z.items() if row == i}
+        # scores up to a constant: the own class at 0, each rival at minus its gap
+        scores = [-gaps.get(r, 0) for r in range(len(content["classes"]))] if joint else [gaps[0]]
+        if not joint and not labels[i]:
+            scores = [-gaps[0]]
+        if t in updates:
+            worst = min(gaps, key=lambda r: (gaps[r], r))
+            fits = gaps[updates[t]] <= epsilon
+            if not epsilon:
+                fits = is_wrong(content, labels[i], scores) and updates[t] == worst
+            w = [a + b for a, b in zip(w, z[i, updates[t]], strict=True)]
+        else:
+            fits = min(gaps.values()) >= -epsilon if epsilon else not is_wrong(content, labels[i], scores)
+        if not fits:
+            return False
+    radius = max(dot(v, v) for v in z.values())
+    bound = len(updates) * Fraction(claim["gamma"]) ** 2
+    return bound <= radius + 2 * epsilon and is_separating(content, claim, z, width)
+
+
+def map_fractions(values):
+    return [Fraction(v) for v in values]
+
+
+# ---- certificates of all kinds -----------------------------------------------------------------------
+VALUES = st.one_of(
+    st.integers(-3, 3).map(float),
+    st.sampled_from([0.1, -0.3, 0.18257, 1e-9, 1e9, 2.0**-100, -(2.0**100)]),
+)
+
+
+@st.composite
+def labelled(draw):
+    """Few rows of few columns, in two or three classes, every class present."""
+    k, n, d = draw(st.integers(2, 3)), draw(st.integers(3, 6)), draw(st.integers(1, 3))
+    values = VALUES if draw(st.booleans()) else st.integers(-3, 3).map(float)
+    X = np.array(draw(st.lists(st.lists(values, min_size=d, max_size=d), min_size=n, max_size=n)))
+    y = np.array([*range(k), *draw(st.lists(st.integers(0, k - 1), min_size=n - k, max_size=n - k))])
+    if draw(st.booleans()):  # separable, when no score is 0 or ties with another
+        W = np.array(
+            draw(st.lists(st.lists(st.integers(-3, 3), min_size=d, max_size=d), min_size=k, max_size=k))
+        )
+        y = np.argmax(X @ W.T + np.arange(k), axis=1)
+        assume(len(set(y)) == k)
+    return X, y
+
+
+class Linear:
+    def __init__(self, coef, intercept, classes):
+        self.coef_, self.intercept_, self.classes_ = coef, intercept, classes
+
+
+@st.composite
+def certificates(draw):
+    """A certificate with the rows it is about."""
+    X, y = draw(labelled())
+    k = int(y.max()) + 1
+    settings = {"fit_intercept": draw(st.booleans()), "ties": draw(st.sampled_from(["positive", "mistake"]))}
+    kind = draw(st.sampled_from(["verdict", "model", "run"]))
+    if kind == "model":
+        rows = 1 if k == 2 else k
+        numbers = st.lists(VALUES, min_size=X.shape[1] + 1, max_size=X.shape[1] + 1)
+        w = np.array(draw(st.lists(numbers, min_size=rows, max_size=rows)))
+        return certify(X, y, Linear(w[:, :-1], w[:, -1], np.arange(k)), **settings).content, X, y
+    made = certify(X, y, **settings)
+    if kind == "run" and made.claims[0]["claim"] == "separable":
+        claim = made.claims[0]
+        witness = Linear(np.array(claim["coef"]), np.array(claim["intercept"]), np.arange(k))
+        run = trace(X, y, witness, max_epochs=5, **settings)
+        assume(not run.visit.size or math.isfinite(run.norm.max()))
+        return certify(X, y, trace=run).content, X, y
+    return made.content, X, y
+
+
+def places(value, at=()):
+    """The way to every number and text."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from places(item, (*at, key))
+    else:
+        yield at
+
+
+def changed(value, draw):
+    """Another value of the same kind, near or far."""
+    if isinstance(value, str):
+        if value and all(digit in "0123456789abcdef" for digit in value):
+            return draw(
+                st.sampled_from([f"{int(value, 16) + 1:x}", f"{2 * int(value, 16):x}", "0", value[:-1]])
+            )
+        return draw(
+            st.sampled_from(["mistake", "positive", "0", "1", "cyclic", "separable", "inseparable", ""])
+        )
+    if isinstance(value, int):
+        return draw(st.sampled_from([value + 1, value - 1, 0, -1, 10**6, 2 * value]))
+    near = [math.nextafter(value, math.inf), math.nextafter(value, -math.inf), value * 1.01, value * 0.99]
+    return draw(st.sampled_from([*near, -value, 0.0, value + 1, 2 * value, value / 2, 1e300]))
+
+
+@given(certificates())
+def test_what_is_certified_is_true(made):
+    content, X, y = made
+    assert checker.verify(json.loads(json.dumps(content)), (X, y))
+    for claim in content["claims"]:
+        assert is_true(content, claim, X, y)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(certificates(), st.data())
+def test_any_changed_number_is_refused_or_still_true(made, data):
+    content, X, y = made
+    for _ in range(4):
+        attacked = copy.deepcopy(content)
+        way = data.draw(st.sampled_from(sorted(places(attacked), key=str)))
+        inner = attacked
+        for key in way[:-1]:
+            inner = inner[key]
+        new = changed(inner[way[-1]], data.draw)
+        inner[way[-1]] = new
+        refused_or_true(attacked, X, y)
+
+
+@given(certificates(), st.data())
+def test_changed_data_is_refused_or_the_claim_is_still_true(made, data):
+    """The digest is made anew, so that the claims are what is tested; and without that it refuses."""
+    content, X, y = made
+    X, y = X.copy(), y.copy()
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, X.size - 1))
+        X.flat[at] = changed(float(X.flat[at]), data.draw)
+    else:
+        y[data.draw(st.integers(0, len(y) - 1))] = data.draw(st.integers(0, int(y.max())))
+    digest = checker.Data(X, y).digest()
+    if digest != content["digest"]:
+        with pytest.raises(Refused, match="other data"):
+            checker.verify(content, (X, y))
+    refused_or_true(content | {"digest": digest}, X, y)
+
+
+def refused_or_true(content, X, y):
+    try:
+        checker.verify(json.loads(json.dumps(content)), (X, y))
+    except Refused:
+        return
+    for claim in content["claims"]:
+        assert is_true(content, claim, X, y), claim
+
+
+# ---- what a certificate is about ---------------------------------------------------------------------
+def test_the_digest_is_of_the_content_not_the_layout():
+    X = np.array([[0.0, 1.5, 0.0], [2.0, -0.0, 0.0]])
+    digest = checker.Data(X, [1, -1]).digest()
+    stored_zero = sp.csr_array(
+        (np.array([1.5, 0.0, 2.0]), np.array([1, 0, 0]), np.array([0, 2, 3])), shape=(2, 3)
+    )
+    unsorted = sp.csr_array(
+        (np.array([0.0, 1.5, 2.0]), np.array([2, 1, 0]), np.array([0, 2, 3])), shape=(2, 9)
+    )
+    same = [
+        (sp.csr_array(X), [1, -1]),
+        (stored_zero, [1, -1]),
+        (unsorted, [1, -1]),
+        (np.asfortranarray(X, dtype=np.float32), [1.0, -1.0]),
+        (X[:, :2], ["1", "-1"]),
+        (np.hstack([X, np.zeros((2, 7))]), np.array([1, -1], dtype=np.int8)),
+    ]
+    assert {checker.Data(*rows).digest() for rows in same} == {digest}
+    for other in ([[0, 1.5], [2, 1]], [[1.5, 0], [2, 0]], [[2, 0], [0, 1.5]], [[0, 1.5]]):
+        assert checker.Data(np.array(other), [1, -1][: len(other)]).digest() != digest
+    assert checker.Data(X, [-1, 1]).digest() != digest
+    assert checker.Data(X, ["1", "-1 "]).digest() != digest
+
+
+def test_cuts_into_parts_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-4, 5, size=(40, 3)) / 4
+    y = np.where(X @ [1.0, 2.0, -1.0] > 0.1, 1, -1)
+    made = certify(X, y)
+    monkeypatch.setattr(checker, "ENTRIES", 7)
+    assert made.verify(X, y) == list(made.said) == made.verify(sp.csr_array(X), y)
+
+
+# ---- bad certificates --------------------------------------------------------------------------------
+ROWS = np.array([[2.0, 0.0], [0.0, 1.0], [1.0, -1.0]]), np.array([1, -1, 1])
+
+
+def good():
+    claim = {"claim": "separable", "coef": [[1.0, -1.0]], "intercept": [0.0], "gamma": 0.5}
+    return {
+        "novikoff-certificate": 1,
+        "digest": checker.Data(*ROWS).digest(),
+        "classes": ["-1", "1"],
+        "bias": 1.0,
+        "ties": "positive",
+        "claims": [claim],
+    }
+
+
+RUN = {
+    "claim": "run",
+    "order": "cyclic",
+    "visits": 6,
+    "updates": [1],
+    "rivals": [],
+    "epsilon": 0.0,
+    "coef": [[2.0, -2.0]],
+    "intercept": [-1.0],
+    "gamma": 0.3,
+}
+INSEPARABLE = {"claim": "inseparable", "rows": [0, 1], "rivals": [], "weights": ["1", "1"]}
+AT_MOST = {"claim": "margin at most", "epsilon": 3.0, "rows": [0, 1], "rivals": [], "weights": [0.5, 0.5]}
+
+
+def test_the_example_is_good():
+    assert checker.verify(good(), ROWS) == ["separable, with margin at least 0.5"]
+    assert checker.verify(good() | {"claims": [AT_MOST]}, ROWS) == ["margin at most 3.0"]
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"novikoff-certificate": 2}, "version 2"),
+        ({"novikoff-certificate": True}, "no certificate"),
+        ({"digest": "00"}, "other data"),
+        ({"digest": None}, "other data"),
+        ({"classes": ["-1"]}, "two classes"),
+        ({"classes": ["-1", "1", "1"]}, "each once"),
+        ({"classes": [-1, 1]}, "list of texts"),
+        ({"classes": ["-1", "2"]}, "label '1'"),
+        ({"bias": -1.0}, "bias"),
+        ({"bias": math.nan}, "finite"),
+        ({"bias": True}, "finite number"),
+        ({"ties": "negative"}, "ties"),
+        ({"ties": []}, "ties"),
+        ({"claims": []}, "1 to 100 claims"),
+        ({"claims": {}}, "1 to 100 claims"),
+        ({"claims": [{}] * 101}, "1 to 100 claims"),
+        ({"claims": [[]]}, "claim 1 is none of"),
+        ({"claims": [{"claim": ["separable"]}]}, "claim 1 is none of"),
+        ({"extra": 1}, "unknown field 'extra'"),
+    ],
+)
+def test_a_bad_field_is_refused(change, match):
+    with pytest.raises(Refused, match=match):
+        checker.verify(good() | change, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("claim", "change", "match"),
+    [
+        (good()["claims"][0], {"gamma": 0.0}, "positive"),
+        (good()["claims"][0], {"gamma": math.inf}, "finite"),
+        (good()["claims"][0], {"gamma": "0.5"}, "finite number"),
+        (good()["claims"][0], {"gamma": 0.8}, "row 1 has a margin below"),
+        (good()["claims"][0], {"coef": [[1.0]]}, "1 columns, the data have 2"),
+        (good()["claims"][0], {"coef": [1.0]}, "list of numbers"),
+        (good()["claims"][0], {"coef": [[1.0, -1.0]] * 2}, "1 list"),
+        (good()["claims"][0], {"coef": [[1.0, False]]}, "finite number"),
+        (good()["claims"][0], {"coef": [[1.0, 10**17]]}, "finite number"),
+        (good()["claims"][0], {"intercept": []}, "1 number"),
+        (good()["claims"][0], {"intercept": [math.nan]}, "finite"),
+        (good()["claims"][0], {"more": 0}, "unknown field 'more'"),
+        (INSEPARABLE, {}, "not 0 in column"),
+        (INSEPARABLE, {"rows": [0, 0]}, "comes twice"),
+        (INSEPARABLE, {"rows": [0, 3]}, "rows must be a whole number from 0 to 2"),
+        (INSEPARABLE, {"rows": [0, -1]}, "rows must be a whole number"),
+        (INSEPARABLE, {"rows": [0, True]}, "rows must be a whole number"),
+        (INSEPARABLE, {"rows": [0]}, "as many weights as rows"),
+        (INSEPARABLE, {"rows": [], "weights": []}, "and some"),
+        (INSEPARABLE, {"rivals": [0, 1]}, "rival"),
+        (INSEPARABLE, {"weights": ["1", "0"]}, "positive"),
+        (INSEPARABLE, {"weights": ["1", "-1"]}, "hexadecimal"),
+        (INSEPARABLE, {"weights": [1, 1]}, "hexadecimal"),
+        (INSEPARABLE, {"weights": ["1", "f" * (1 << 19)]}, "at most 1048576 bits"),
+        (AT_MOST, {"weights": [0.5, -0.5]}, "weights must be ≥ 0"),
+        (AT_MOST, {"weights": [0, 0.0]}, "not all 0"),
+        (AT_MOST, {"epsilon": 0.1}, "prove no 0.1"),
+        (AT_MOST, {"epsilon": -3.0}, "epsilon must be ≥ 0"),
+        (RUN, {"visits": 10**12}, "visits must be a whole number"),
+        (RUN, {"updates": [1, 1]}, "increase"),
+        (RUN, {"updates": [6]}, "updates must be a whole number"),
+        (RUN, {"updates": []}, "visit 1, of row 1, is a mistake that is left out"),
+        (RUN, {"updates": [0]}, "visit 0, of row 0, is no such update"),
+        (RUN, {"order": [0, 1]}, "order must be"),
+        (RUN, {"order": "random"}, "order must be"),
+        (RUN, {"order": [0, 1, 2, 3, 0, 1]}, "order must be a whole number"),
+        (RUN, {"epsilon": None}, "finite number"),
+    ],
+)
+def test_a_bad_claim_is_refused(claim, change, match):
+    with pytest.raises(Refused, match=match):
+        checker.verify(good() | {"claims": [claim | change]}, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("", "no JSON"),
+        ("certificate", "no JSON"),
+        ("[" * 100_000, "no JSON"),
+        ('{"a":' * 100_000, "no JSON"),
+        ("9" * 5000, "more than 20 digits"),
+        (b"\xff\xfe\x00", "no JSON"),
+        ('{"ties": 1, "ties": 2}', "twice"),
+    ],
+)
+def test_what_is_no_json_is_refused(text, match):
+    with pytest.raises(Refused, match=match):
+        checker.parse(text)
+
+
+@pytest.mark.parametrize("text", ["[]", "1", "null", '"x"', "{}", "NaN"])
+def test_what_is_no_certificate_is_refused(text):
+    with pytest.raises(Refused, match="certificate"):
+        checker.verify(checker.parse(text), ROWS)
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path):
+    path = tmp_path / "long.json"
+    with path.open("wb") as file:
+        file.truncate(checker.MAX_BYTES + 1)
+    with pytest.raises(Refused, match="longer than"):
+        checker.read_certificate(path)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "match"),
+    [
+        ([[math.nan]], [1], "NaN"),
+        ([["a"]], [1], "real numbers"),
+        ([[2**60]], [1], "2\\^53"),
+        ([[1.0]], [1, 2], "labels"),
+        (np.zeros((0, 2)), [], "rows"),
+        ([[1.0]], [math.nan], "no label"),
+        ([1.0], [1], "rows and columns"),
+        (sp.csr_array((np.ones(2), np.array([0, 0]), np.array([0, 2])), shape=(1, 2)), [1], "twice"),
+        (checker.Csr([1.0], [-1], [0, 1]), [1], "out of range"),
+        (checker.Csr([1.0], [0], [0, 2]), [1], "fit together"),
+    ],
+)
+def test_bad_data_are_refused(X, y, match):
+    with pytest.raises(Refused, match=match):
+        checker.Data(X, y)
+
+
+# ---- files, as a sceptic runs it ---------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.svm", "+1 1:2\n-1 2:1 # a comment\n\n1 1:1 2:-1\n"),
+        ("a.csv", "x,label,z\n2,1,0\n0,-1,1\n1,1.0,-1\n"),
+        ("a.csv", "2,0,1\n0,1,-1\n1,-1,1\n"),
+    ],
+)
+def test_the_checker_reads_files_by_itself(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    (tmp_path / "c.json").write_text(json.dumps(good()))
+    command = [sys.executable, "-P", "-m", "novikoff.checker", "c.json", name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[:2] == ["verified:", "  separable, with margin at least 0.5"], done.stderr
+    (tmp_path / name).write_text(text.replace("2", "3", 1))
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.startswith("refused: the certificate is for other data")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "match"),
+    [
+        ("a.svm", "1 1:x\n", "line 1 is not"),
+        ("a.svm", "1 1:1e\n", "line 1 has a malformed number"),
+        ("a.svm", "1 1:nan\n", "line 1 is not"),
+        ("a.svm", "1 2 3:4:5\n", "line 1 is not"),
+        ("a.svm", "1 1:1 99999999999999999999:1\n", "line 1 has a malformed number"),
+        ("a.csv", "1,2\n1\n", "row 1 has 1 cells, not 2"),
+        ("a.csv", "1,2\nx,1\n", "row 1 has a cell that is no number"),
+        ("a.csv", "a,b\n1,2\n", "which column has the labels"),
+        ("a.csv", "", "no rows"),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path, name, text, match):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(Refused, match=match):
+        checker.read_data(tmp_path / name)
+
+
+def test_it_imports_nothing_of_the_project():
+    code = "import sys, novikoff.checker; print([m for m in sys.modules if m[:5] in ('novik', 'scipy')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(eval(done.stdout)) == {"novikoff", "novikoff.checker"}
