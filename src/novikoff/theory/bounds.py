@@ -1,9 +1,9 @@
 """Every bound with its ingredients: on mistakes and updates, and on the risk of what was learned.
 
-The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors z of
-`novikoff.theory.problem` (weights, bias and three classes or more are in them). γ is known up to a bracket, and so
-is then the bound: between top/γ_upper² and top/γ_lower², which is infinite when nothing separates. The bounds of
-Freund and Schapire need no separability, but are for a number of epochs.
+The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors
+z of `novikoff.theory.problem` (weights, bias and three classes or more are in them). γ is known up to a
+bracket, and so is then the bound: between top/γ_upper² and top/γ_lower², which is infinite when nothing
+separates. The bounds of Freund and Schapire need no separability, but are for a number of epochs.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def minimax_risk(n: int, d: int) -> float:
 
         E risk ≥ min((n − 1)/(2n), (d − 1)/(2n))·(1 − 1/n)^n.
 
-    d orthonormal points, d − 1 of them of probability 1/n (at most n − 1 of them), with labels drawn by coin: a
-    point that was not seen, with probability (1 − 1/n)^n each, is missed half of the time.
+    d orthonormal points, d − 1 of them of probability 1/n (at most n − 1 of them), with labels drawn by
+    coin: a point that was not seen, with probability (1 − 1/n)^n each, is missed half of the time.
 
     >>> round(minimax_risk(100, 11), 6)
     0.018302
@@ -136,8 +136,8 @@ def online_to_batch(mistakes: int, n: int, *, delta: float = 0.05) -> tuple[Boun
     - the risk of one of them drawn at random has the expectation E[M]/n ('gibbs');
     - with probability at least 1 − δ, their mean risk is at most M/n + √(ln(1/δ)/(2n)) (Cesa-Bianchi, Conconi
       and Gentile 2004, by the inequality of Azuma and Hoeffding for differences in an interval of length 1);
-    - when a majority of them is wrong about x, half of them are: their vote has at most twice the mean risk. The
-      votes of `VotedPerceptron` count w₁ … w_n, which is at most 1/n more in the mean ('vote').
+    - when a majority of them is wrong about x, half of them are: their vote has at most twice the mean
+      risk. The votes of `VotedPerceptron` count w₁ … w_n, which is at most 1/n more in the mean ('vote').
 
     It needs independent examples of one distribution and one pass; it says nothing of later epochs.
 
@@ -179,15 +179,16 @@ def online_to_batch(mistakes: int, n: int, *, delta: float = 0.05) -> tuple[Boun
 def leave_one_out(mistakes: int, n: int, *, supports: int | None = None) -> tuple[Bound, ...]:
     """Error bounds by leaving one example out, for n independent examples.
 
-    **vote** (Freund and Schapire 1999, after Helmbold and Warmuth 1995): let M be the mistakes of one pass over n
-    examples. The vote of a pass over n − 1 of them (every weight vector as often as it survived) errs on a new one with
-    probability at most 2·E[M]/n, and so at most (2/n)·E[min_v (R‖v‖ + ‖hinge(v)‖₂)²]. The number given is
-    2M/n: an estimate, without bias, of that expectation.
+    **vote** (Freund and Schapire 1999, after Helmbold and Warmuth 1995): let M be the mistakes of one pass
+    over n examples. The vote of the weights w₀ … w_{n−1} of a pass over n − 1 examples errs on a new one
+    with probability at most 2·E[M]/n, and so at most (2/n)·E[min_v (R‖v‖ + ‖hinge(v)‖₂)²].
+    (`VotedPerceptron` leaves out w₀ = 0: then it is 2·E[M]/(n − 1).) The number given is 2M/n, an estimate
+    of that expectation without bias.
 
-    **supports**: a perceptron that was run in the given order until an epoch passed without a mistake is the same
-    without an example that it never erred on, and gets that one right. So of the n runs that leave one out (in the same
-    order, until they converge) at most as many err on what was left out as there are examples with updates, and
-    the risk after n − 1 examples is at most E[supports]/n in expectation.
+    **supports**: a perceptron that was run in the given order until an epoch passed without a mistake is
+    the same without an example that it never erred on, and gets that one right. So of the n runs that leave
+    one out (in the same order, until they converge) at most as many err on what was left out as there are
+    examples with updates, and the risk after n − 1 examples is at most E[supports]/n in expectation.
 
     >>> [round(bound.value, 3) for bound in leave_one_out(30, 1000, supports=25)]
     [0.06, 0.025]
@@ -242,8 +243,8 @@ def bounds(
     X, y : rows and labels, dense or sparse
     model : fitted estimator, optional
         Its rule's counts stand beside its rule's bound, its weights are tried as v, and `fit_intercept`,
-        `intercept_scaling`, β, C and the epochs are its own. Without one a plain perceptron makes `epochs` passes
-        over the rows as they lie.
+        `intercept_scaling`, β, C and the epochs are its own. Without one a plain perceptron makes `epochs`
+        passes over the rows as they lie.
     v : vector of the lifted space, (coef, intercept) or model, optional
         Where to evaluate the bounds of Freund and Schapire, scaled as it is.
     epochs : int
@@ -268,9 +269,8 @@ def bounds(
     >>> round(novikoff.value, 4), novikoff.made, round(found["normalized"].value, 4)
     (5.0, 3, 5.0)
     """
-    own = vars(model) if model is not None else {}
-    fit_intercept = own.get("fit_intercept", fit_intercept)
-    intercept_scaling = own.get("intercept_scaling", intercept_scaling)
+    fit_intercept = getattr(model, "fit_intercept", fit_intercept)
+    intercept_scaling = getattr(model, "intercept_scaling", intercept_scaling)
     problem = read_problem(
         X,
         y,
@@ -279,7 +279,8 @@ def bounds(
         sample_weight=sample_weight,
     )
     made = _made_by(model) if model is not None else _one_run(problem, epochs)
-    margin, C = own.get("margin", margin), own.get("C", C)
+    margin = getattr(model, "margin", margin) if made.rule == "margin" else margin
+    C = getattr(model, "C", C) if made.rule in ("pa1", "pa2") else C
     told = _Teller(problem, made, gap, time_limit, watch)
     found = list(told.margin_bounds(margin, C))
     plain = made.rule == "perceptron"
@@ -293,7 +294,8 @@ def bounds(
         found.append(told.majority(relevant))
     if made.first is not None and plain and problem.weights is None:
         found += online_to_batch(made.first, problem.n_rows, delta=delta)
-        found += leave_one_out(made.first, problem.n_rows, supports=made.supports)
+        supports = None if made.supports is None else min(made.supports, problem.n_rows)
+        found += leave_one_out(made.first, problem.n_rows, supports=supports)
     if not problem.is_joint:
         d = problem.width
         risk = minimax_risk(problem.n_rows, d)
@@ -325,7 +327,9 @@ def _made_by(model: Any) -> _Made:
     history = getattr(model, "history_", None) or []
     clean = getattr(model, "converged_", False) and getattr(model, "order", "") == "cyclic"
     support = getattr(model, "support_", None)
-    supports = None if support is None or not clean else len(support)
+    supports = None
+    if clean:  # there are no more such rows than updates
+        supports = int(model.n_updates_) if support is None else len(support)
     first = int(history[0]["mistakes"]) if history and len(history) == model.n_epochs_ else None
     if first is not None and sum(int(r["mistakes"]) for r in history) != model.n_mistakes_:
         first = supports = None  # it went on from an earlier fit
@@ -389,7 +393,7 @@ class _Teller:
             v = v / size * hindsight.best_length(by_row(p, p.scores(v / size)), self.R, e)[0]
         found = hindsight.bound_at(p, v, norm=norm, epochs=e)
         parts = {"R": self.R, "v_norm": length(v), "epochs": float(e)}
-        text = "its weights, scaled as is best" if where == "model" else "the given v"
+        text = "its weights, scaled as is best for L2" if where == "model" else "the given v"
         text = f"the perceptron rule, {e} epoch(s), any order, at {text}"
         return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", made)
 

@@ -1,9 +1,9 @@
 """Radius, margins, distances; the reductions from a threshold and from any norms; the 0–1 risk.
 
-All of it is about the vectors z of `novikoff.theory.problem`. The margin of z under u is u·z/‖u‖ (geometric)
-or u·z (functional). With an intercept everything is measured in the lifted space x̃ = (x, c), where the
-vector is (coef, intercept/c): this is the margin that the bounds are about, and never more than the one that a
-free intercept would give, since (coef, intercept/c) is no shorter than coef.
+All of it is about the vectors z of `novikoff.theory.problem`. The margin of z under u is u·z/‖u‖
+(geometric) or u·z (functional). With an intercept everything is measured in the lifted space x̃ = (x, c),
+where the vector is (coef, intercept/c): this is the margin that the bounds are about, and never more than
+the one that a free intercept would give, since (coef, intercept/c) is no shorter than coef.
 """
 
 from __future__ import annotations
@@ -279,9 +279,9 @@ def reduce_threshold(
     """From thresholds to the origin: y·(u·x − θ) > 0 becomes y·(ũ·x̃) > 0 with x̃ = (x, c), ũ = (u, −θ/c).
 
     R̃² = R² + c², and the margin of u falls by the factor √(1 + θ²/c²) for ‖u‖ = 1. With c = R and |θ| ≤ R
-    (a plane that misses the ball says nothing about the rows) both squares at most double: the bound is at most
-    4·(R/γ)², where γ is the margin with the threshold. A small c makes the threshold expensive, a large one
-    makes R so.
+    (a plane that misses the ball says nothing about the rows) both squares at most double: the bound is at
+    most 4·(R/γ)², where γ is the margin with the threshold. A small c makes the threshold expensive, a
+    large one makes R so.
 
     Parameters
     ----------
@@ -329,9 +329,9 @@ def reduce_norm(
 ) -> tuple[Any, Reduction]:
     """From any norms to 1: every row, with its bias coordinate, divided by its norm. u stays as it is.
 
-    A perceptron on the new rows is the normalized rule on the old. R becomes 1, and a row's margin m becomes
-    m/‖x‖ ≥ m/R: so γ_n ≥ γ/R, and the bound 1/γ_n² is never more than (R/γ)². (The mistakes themselves may be:
-    a bound is not a count.)
+    A perceptron on the new rows is the normalized rule on the old. R becomes 1, and a row's margin m
+    becomes m/‖x‖ ≥ m/R: so γ_n ≥ γ/R, and the bound 1/γ_n² is never more than (R/γ)². (The mistakes
+    themselves may be: a bound is not a count.)
 
     Returns
     -------
@@ -394,11 +394,12 @@ def empirical_risk(
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
 ) -> float:
-    """The share of rows that u gets wrong: the mean 0–1 loss, decided exactly, weighted where weights are given.
+    """The share of rows that u gets wrong: the mean 0–1 loss, decided exactly, weighted by the weights.
 
-    A score of exactly 0 is wrong for the first class (`ties='positive'`) or for either (`'mistake'`); of three
-    classes or more the lowest with the highest score is predicted, or the lowest other than y. Of a voted
-    perceptron these are its last weights, which is what its `coef_` holds; its votes are its own `score`.
+    A score of exactly 0 is wrong for the first class (`ties='positive'`) or for either (`'mistake'`); of
+    three classes or more the lowest with the highest score is predicted, or the lowest other than y. Of a
+    voted perceptron these are its last weights, which is what its `coef_` holds; its votes are its own
+    `score`.
 
     >>> X, y = [[1.0], [0.0], [-1.0]], [1, 1, -1]
     >>> empirical_risk(X, y, [1.0], fit_intercept=False)

@@ -5,8 +5,8 @@ For every v, the mistakes k that a perceptron makes from w = 0 over e copies of 
     √k ≤ A₂(v) = R‖v‖ + √e·‖h(v)‖₂                  h_i = max(0, 1 − v·z_i)   (Freund and Schapire 1999)
     k  ≤ R‖v‖·√k + e·‖h(v)‖₁, so √k ≤ A₁(v) = (R‖v‖ + √(R²‖v‖² + 4e‖h(v)‖₁))/2            (its L1 companion)
 
-since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. The best v for the data is found
-here, with a lower bound that proves how good it is.
+since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. The best v for the data is
+found here, with a lower bound that proves how good it is.
 
 **L2.** A₂ is convex. For every α ≥ 0 with ‖α‖₂ ≤ √e and ‖Σ α z‖ ≤ R
 
@@ -14,24 +14,23 @@ here, with a lower bound that proves how good it is.
 
 so any α ≥ 0, scaled down until both hold, gives a lower bound on min A₂.
 
-**L1.** A₁ is quasiconvex: A₁(v) ≤ x exactly where x·R‖v‖ + e‖h‖₁ ≤ x², and the left side is convex in v. For
-0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence no x with x² < s·Σα is reached, and
-min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
+**L1.** A₁ is quasiconvex: A₁(v) ≤ x exactly where x·R‖v‖ + e‖h‖₁ ≤ x², and the left side is convex in v.
+For 0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence no x with x² < s·Σα is
+reached, and min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
 
-**Solver.** Newton's method on the function with its corners rounded (norms √(‖·‖² + δ²), hinges as parabolas of
-width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand. Small problems
-solve the Newton equation outright, wide ones by conjugate gradients.
+**Solver.** Newton's method on the function with its corners rounded (norms √(‖·‖² + δ²), hinges as
+parabolas of width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand.
+Small problems solve the Newton equation outright, wide ones by conjugate gradients.
 
-With three classes or more h_i is the hinge against the best rival, and ‖α‖ is of the rows' sums over the rivals. The
-search then minimises the sum over all rivals instead, which has no such corner; value and lower bound are of the
-true function at what it finds, so they hold, though the gap may stay wider.
+With three classes or more h_i is the hinge against the best rival, a maximum that is rounded too, and the
+norms of α are those of the rows' sums over their rivals.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -39,9 +38,10 @@ import numpy as np
 from novikoff.arrays import is_sparse
 from novikoff.model import Floats
 from novikoff.theory.geometry import as_vector, by_row, length
-from novikoff.theory.problem import CHUNK, Problem, read_problem
+from novikoff.theory.problem import Problem, read_problem
 
 NARROW = 1500  # coordinates up to which the Newton equation is written out
+HESSIAN_ROWS = 1 << 13  # rows at a time of what the equation is made of
 UNIT = 2.0**-53
 
 Watch = Callable[[str, float | None], None]
@@ -51,8 +51,8 @@ Watch = Callable[[str, float | None], None]
 class Hindsight:
     """The smallest bound found, and a lower bound on what any v could give.
 
-    `value` = A(v)² bounds the mistakes of `epochs` passes in any order; `dual_value` ≤ min A². Both are rounded
-    outward, so they hold as real numbers.
+    `value` = A(v)² bounds the mistakes of `epochs` passes in any order; `dual_value` ≤ min A². Both are
+    rounded outward, so they hold as real numbers.
     """
 
     value: float
@@ -74,13 +74,14 @@ class Hindsight:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name, without the vectors."""
-        names = "value dual_value gap norm epochs radius v_norm loss iterations interrupted".split()
-        return {name: getattr(self, name) for name in names}
+        vectors = ("v", "alpha")
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in vectors}
+        return plain | {"gap": self.gap}
 
     def __str__(self) -> str:
         return (
-            f"mistakes in {self.epochs} epoch(s) ≤ {self.value:.6g} at the best v found ({self.norm}); no v gives "
-            f"less than {self.dual_value:.6g} (gap {100 * self.gap:.2g} %)"
+            f"mistakes in {self.epochs} epoch(s) ≤ {self.value:.6g} at the best v found ({self.norm}); "
+            f"no v gives less than {self.dual_value:.6g} (gap {100 * self.gap:.2g} %)"
         )
 
 
@@ -282,6 +283,43 @@ class _Model:
     c: float
 
 
+@dataclass
+class _Rivals:
+    """The second derivative by the hinges t of a row's pairs: of a max that is rounded, times a factor a row.
+
+    The derivative β moves along the rivals that share the maximum, (t − mean t)/μ where they take all of it
+    (Σβ = 1) and t/μ where they do not; a square adds ββᵀ.
+    """
+
+    beta: Floats
+    inner: Floats  # factor over μ
+    outer: float | None  # of ββᵀ; None: no square
+
+    def __mul__(self, q: Floats) -> Floats:
+        active = self.beta > 0
+        moved = np.where(active, q, 0.0)
+        full = self.beta.sum(axis=1) > 1 - 1e-9
+        mean = moved.sum(axis=1) / np.maximum(active.sum(axis=1), 1)
+        moved -= active * np.where(full, mean, 0.0)[:, None]
+        moved *= self.inner[:, None]
+        if self.outer is not None:
+            moved += self.outer * self.beta * (self.beta * q).sum(axis=1)[:, None]
+        return moved
+
+
+def _within_simplex(t: Floats) -> Floats:
+    """The nearest point of β ≥ 0, Σβ ≤ 1 to each row."""
+    beta = np.maximum(t, 0.0)
+    over = np.flatnonzero(beta.sum(axis=1) > 1)
+    if len(over):
+        high = -np.sort(-t[over], axis=1)
+        ranks = np.arange(1, t.shape[1] + 1)
+        levels = (np.cumsum(high, axis=1) - 1) / ranks
+        last = (high > levels).sum(axis=1) - 1
+        beta[over] = np.maximum(t[over] - levels[np.arange(len(over)), last][:, None], 0.0)
+    return beta
+
+
 class _Search:
     """Newton steps on the rounded function, at falling widths."""
 
@@ -346,27 +384,43 @@ class _Search:
             self.dual, self.alpha = value, alpha
 
     # -- the rounded function
+    def _soft(self, m: Floats, width: float) -> tuple[Floats, Any]:
+        """Each row's hinge with its corners rounded, and its derivative β by the hinges of its pairs.
+
+        max over β ≥ 0, Σβ ≤ 1 of β·t − (μ/2)·‖β‖², which is within μ/2 of max(0, max t). The squares of two
+        classes' hinges have no corner to round.
+        """
+        t = 1 - m
+        if not self.problem.is_joint:
+            beta = (t > 0) * 1.0 if self.norm == "l2" else np.clip(t / width, 0.0, 1.0)
+            return beta * t - (0.0 if self.norm == "l2" else width / 2 * beta**2), beta
+        t[self.own] = -1e9 * (1 + float(np.abs(t[np.isfinite(t)]).max()))  # never the largest
+        beta = _within_simplex(t / width)
+        return (beta * t).sum(axis=1) - width / 2 * (beta**2).sum(axis=1), beta
+
     def _value(self, v: Floats, m: Floats, width: float, reach: float) -> float:
-        h = np.maximum(1 - m, 0.0)
         slack = width * reach / 4
         pull = self.R * math.sqrt(float(v @ v) + (slack / self.R) ** 2)
+        h = self._soft(m, width)[0]
         if self.norm == "l2":
-            return pull + math.sqrt(self.epochs * float(np.vdot(h, h)) + slack**2)
-        soft = np.where(h < width, h * h / (2 * width), h - width / 2)
-        return reach * pull + self.epochs * float(soft.sum())
+            return pull + math.sqrt(self.epochs * float(h @ h) + slack**2)
+        return reach * pull + self.epochs * float(h.sum())
 
     def _model(self, v: Floats, m: Floats, width: float, reach: float) -> _Model:
-        h = np.maximum(1 - m, 0.0)
-        slack = width * reach / 4
+        slack, e = width * reach / 4, self.epochs
         size = math.sqrt(float(v @ v) + (slack / self.R) ** 2)
-        value = self._value(v, m, width, reach)
         a, b = self.R / size, 1 / size**2
-        if self.norm == "l2":
-            loss = math.sqrt(self.epochs * float(np.vdot(h, h)) + slack**2)
-            return _Model(value, h * (self.epochs / loss), (h > 0) * (self.epochs / loss), a, b, 1 / loss)
-        alpha = self.epochs * np.minimum(h / width, 1.0)
-        curve = ((h > 0) & (h < width)) * (self.epochs / width)
-        return _Model(value, alpha, curve, reach * a, b, 0.0)
+        h, beta = self._soft(m, width)
+        each = np.ones_like(h) if self.norm == "l1" else h / math.sqrt(e * float(h @ h) + slack**2)
+        loss = 0.0 if self.norm == "l1" else math.sqrt(e * float(h @ h) + slack**2)
+        value = reach * self.R * size + e * float(h.sum()) if self.norm == "l1" else self.R * size + loss
+        a, c = (reach * a, 0.0) if self.norm == "l1" else (a, 1 / loss)
+        if self.problem.is_joint:
+            inner = e * each / width
+            outer = None if self.norm == "l1" else e / loss
+            return _Model(value, e * each[:, None] * beta, _Rivals(beta, inner, outer), a, b, c)
+        curve = (beta > 0) * (e / loss) if self.norm == "l2" else ((beta > 0) & (beta < 1)) * (e / width)
+        return _Model(value, e * each * beta, curve, a, b, c)
 
     def _line(
         self,
@@ -393,44 +447,32 @@ class _Search:
         if self.problem.dimension <= NARROW and not self.problem.is_joint:
             H = self._squares(model.curve)
             H -= model.c * np.outer(pull, pull) + model.a * model.b * np.outer(v, v)
-            diagonal = np.einsum("ii->i", H)
-            diagonal += model.a + 1e-12 * float(np.abs(diagonal).max(initial=0.0))
-            from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-            try:
-                step = -cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), g)
-                if float(step @ g) < 0:
-                    return np.asarray(step)
-            except LinAlgError:
-                pass
+            np.einsum("ii->i", H)[:] += model.a
+            return _descent(H, g)
         return self._conjugate(v, g, pull, model)
 
     def _squares(self, curve: Floats) -> Floats:
         """Zᵀ diag(curve) Z."""
-        p = self.problem
-        rows = np.flatnonzero(curve)
-        factors = curve[rows] if p.weights is None else curve[rows] * p.weights[rows] ** 2
-        d = p.n_features
+        p, d = self.problem, self.problem.n_features
+        factors = np.sqrt(curve if p.weights is None else curve * p.weights**2)
+        few = np.flatnonzero(factors)
+        X = p.X
+        if len(few) < p.n_rows // 2:
+            X, factors = X[few], factors[few]
         H = np.zeros((p.width, p.width))
-        if is_sparse(p.X):
-            X = p.X[rows]
-            scaled = X.multiply(factors[:, None]).tocsr()
-            H[:d, :d] = (X.T @ scaled).toarray()
+        for begin in range(0, X.shape[0], HESSIAN_ROWS):
+            part = slice(begin, begin + HESSIAN_ROWS)
+            if is_sparse(X):
+                S = X[part].multiply(factors[part, None]).tocsr()
+                H[:d, :d] += (S.T @ S).toarray()
+            else:
+                S = X[part] * factors[part, None]
+                H[:d, :d] += S.T @ S
             if p.bias:
-                H[:d, d] = H[d, :d] = p.bias * np.asarray(scaled.sum(axis=0)).ravel()
-        else:
-            size = max(CHUNK // (8 * p.width), 1)
-            for begin in range(0, len(rows), size):
-                part = slice(begin, begin + size)
-                X = p.X[rows[part]].astype(np.float64, copy=False)
-                scaled = X * factors[part, None]
-                H[:d, :d] += X.T @ scaled
-                if p.bias:
-                    H[d, :d] += p.bias * scaled.sum(axis=0)
-            if p.bias:
-                H[:d, d] = H[d, :d]
+                H[d, :d] += p.bias * (factors[part] @ S)
         if p.bias:
-            H[d, d] = p.bias**2 * factors.sum()
+            H[:d, d] = H[d, :d]
+            H[d, d] = p.bias**2 * float(factors @ factors)
         return H
 
     def _conjugate(self, v: Floats, g: Floats, pull: Floats, model: _Model) -> Floats:
@@ -438,7 +480,7 @@ class _Search:
 
         def times(q: Floats) -> Floats:
             out = model.a * (q - model.b * v * float(v @ q)) - model.c * pull * float(pull @ q)
-            product = self.problem.combine(model.curve * self._scores(q, zero_own=True))
+            product = self.problem.combine(model.curve * self._scores(q, zero_own=True))  # or `_Rivals`
             return out + product.ravel()
 
         step, r = np.zeros_like(g), -g
@@ -456,3 +498,20 @@ class _Search:
                 break
             q = r + rr / last * q
         return step
+
+
+def _descent(H: Floats, g: Floats) -> Floats:
+    """−H⁻¹g for a positive definite H that rounding may have spoilt: lifted as far as is needed."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    unit = H * scale[:, None] * scale
+    for lift in (1e-14, 1e-11, 1e-8, 1e-4, 1.0):
+        try:
+            factor = cho_factor(unit + lift * np.eye(len(g)), overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            continue
+        step: Floats = -scale * cho_solve(factor, scale * g)
+        if float(step @ g) < 0:
+            return step
+    return -g * scale**2
