@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from novikoff.cli import output, progress
+from novikoff.cli.certify import Deciding
 from novikoff.cli.fit import classes_of
 from novikoff.cli.opening import open_data
 from novikoff.cli.options import Columns, Labelling, Output, Reading, default, option
@@ -27,13 +28,8 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @dataclass
 class Asking:
-    """What is asked, and how long."""
+    """How much is tried, and how long."""
 
-    fit_intercept: Annotated[bool, option("fit_intercept", "--intercept/--no-intercept")] = default(
-        "fit_intercept"
-    )
-    intercept_scaling: Annotated[float, option("intercept_scaling")] = default("intercept_scaling")
-    ties: Annotated[str, option("ties")] = default("ties")
     n_orders: Annotated[int, option("n_orders")] = default("n_orders")
     time_limit: Annotated[float, option("time_limit", metavar="SECONDS")] = default("time_limit")
     random_state: Annotated[int, option("random_state")] = default("random_state")
@@ -57,6 +53,7 @@ def diagnose(
         Path | None,
         typer.Option(metavar="PATH", help="Write a page with tables and pictures that needs no other file."),
     ] = None,
+    deciding: Deciding,
     asking: Asking,
     labelling: Labelling,
     reading: Reading,
@@ -84,11 +81,12 @@ def diagnose(
     quiet = out.quiet or out.json
     source = open_data(data, **reading.given(), **columns.given())
     with progress.shown(not quiet) as reads:
-        problem = _read(source, labelling, asking, reads)
+        problem = _read(source, labelling, deciding, reads)
     with progress.told(not quiet) as watch:
         found = diagnose_problem(
             problem,
-            ties=asking.ties,
+            intercept_scaling=deciding.intercept_scaling,
+            ties=deciding.ties,
             n_orders=asking.n_orders,
             random_state=asking.random_state,
             time_limit=asking.time_limit,
@@ -118,7 +116,7 @@ def _check(path: Path | None, flag: str, suffixes: tuple[str, ...]) -> None:
         raise PermissionError(13, "No permission to write in this folder", str(path.parent))
 
 
-def _read(source: Source, labelling: Labelling, asking: Asking, watch: Watch | None) -> Problem:
+def _read(source: Source, labelling: Labelling, deciding: Deciding, watch: Watch | None) -> Problem:
     """All rows, with the classes in the order that decides ties."""
     from dataclasses import replace
 
@@ -146,8 +144,8 @@ def _read(source: Source, labelling: Labelling, asking: Asking, watch: Watch | N
     problem = read_problem(
         X,
         labels,
-        fit_intercept=asking.fit_intercept,
-        intercept_scaling=asking.intercept_scaling,
+        fit_intercept=deciding.fit_intercept,
+        intercept_scaling=deciding.intercept_scaling,
         sample_weight=block.weights,
     )
     return replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])

@@ -37,7 +37,6 @@ _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come
     ),
     "hindsight": ("Hindsight", "best_in_hindsight"),
     "trace": ("Trace", "trace"),
-    "separability": ("Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"),
     "maxmargin": ("MaxMargin", "max_margin"),
 }
 _HOMES = {name: f"novikoff.theory.{module}" for module, names in _MODULES.items() for name in names}
