@@ -92,6 +92,16 @@ def test_files_of_several_blocks_are_read_whole(monkeypatch):
     assert parts == whole
 
 
+def test_equal_rows_are_named_by_their_lines():
+    Path("two.svm").write_text("1 1:2\n0 1:5\n1 2:1\n0 1:2\n")
+    said = run("diagnose", "two.svm", "--n-orders", 1).stdout
+    assert "look at    two.svm, line 1, and two.svm, line 4: equal" in said
+    Path("w.csv").write_text("a,label,w\n9,x,0\n2,x,1\n5,y,1\n2,y,1\n")
+    found = json.loads(run("diagnose", "w.csv", "--weight", "w", "--json", "--n-orders", 1).stdout)
+    assert found["contradictions"]["first"] == [0, 2]
+    assert [place.split(", ")[1] for place in found["contradiction_at"]] == ["line 3", "line 5"]
+
+
 def test_weights_of_zero_leave_rows_out():
     lines = Path("a.csv").read_text().splitlines()
     weighted = [f"{lines[0]},w", *(f"{line},{k % 2}" for k, line in enumerate(lines[1:]))]

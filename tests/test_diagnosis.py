@@ -299,3 +299,11 @@ def test_little_time_is_enough_for_something():
 def test_bad_parameters_are_named(given, said):
     with pytest.raises(ValueError, match=said):
         diagnose(SIX, SIX_LABELS, **given)
+
+
+def test_margins_are_of_some_weights_even_where_no_bound_helps():
+    """Labels by coin: the best v in hindsight may be 0, and the last weights are shown instead."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 1)) * 100, rng.integers(0, 2, 40)
+    found = diagnose(X, y, n_orders=2)
+    assert found.margins is not None and len(found.margins) == 40 and np.isfinite(found.margins).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from novikoff.streaming import Watch
     from novikoff.theory.diagnosis import Diagnosis
     from novikoff.theory.problem import Problem
+
+Where = Callable[[int], str]
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -81,7 +84,7 @@ def diagnose(
     quiet = out.quiet or out.json
     source = open_data(data, **reading.given(), **columns.given())
     with progress.shown(not quiet) as reads:
-        problem = _read(source, labelling, deciding, reads)
+        problem, where = _read(source, labelling, deciding, reads)
     with progress.told(not quiet) as watch:
         found = diagnose_problem(
             problem,
@@ -94,7 +97,7 @@ def diagnose(
             watch=watch,
         )
     _save(found, plot, html)
-    _show(found, source, plot, html, out)
+    _show(found, source, where, plot, html, out)
     if found.interrupted:
         output.note("interrupted; the findings are what was known by then.")
         raise typer.Exit(INTERRUPTED)
@@ -116,8 +119,10 @@ def _check(path: Path | None, flag: str, suffixes: tuple[str, ...]) -> None:
         raise PermissionError(13, "No permission to write in this folder", str(path.parent))
 
 
-def _read(source: Source, labelling: Labelling, deciding: Deciding, watch: Watch | None) -> Problem:
-    """All rows, with the classes in the order that decides ties."""
+def _read(
+    source: Source, labelling: Labelling, deciding: Deciding, watch: Watch | None
+) -> tuple[Problem, Where]:
+    """All rows, with the classes in the order that decides ties; and what to call a row."""
     from dataclasses import replace
 
     import numpy as np
@@ -148,7 +153,11 @@ def _read(source: Source, labelling: Labelling, deciding: Deciding, watch: Watch
         intercept_scaling=deciding.intercept_scaling,
         sample_weight=block.weights,
     )
-    return replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])
+    problem = replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])
+    if block.weights is None:
+        return problem, block.where
+    kept = np.flatnonzero(block.weights)  # rows of weight 0 are not among the problem's
+    return problem, lambda row: block.where(int(kept[row]))
 
 
 def _save(found: Diagnosis, plot: Path | None, html: Path | None) -> None:
@@ -168,12 +177,25 @@ def _save(found: Diagnosis, plot: Path | None, html: Path | None) -> None:
             file.write(page)
 
 
-def _show(found: Diagnosis, source: Source, plot: Path | None, html: Path | None, out: Output) -> None:
+def _show(
+    found: Diagnosis, source: Source, where: Where, plot: Path | None, html: Path | None, out: Output
+) -> None:
     saved = {name: str(path) for name, path in (("plot", plot), ("html", html)) if path is not None}
+    first = found.contradictions.first if found.contradictions is not None else None
+    places = [] if first is None else [where(row) for row in first]
     if out.json:
         skipped = {"count": source.skipped.count, "first": source.skipped.first}
-        output.write_json({"data": source.name} | found.to_dict() | saved | {"skipped": skipped})
+        output.write_json(
+            {"data": source.name}
+            | found.to_dict()
+            | {"contradiction_at": places}
+            | saved
+            | {"skipped": skipped}
+        )
         return
-    lines = [str(found), *output.skipped_lines(source.skipped)]
+    lines = [str(found)]
+    if places:
+        lines.append(f"  {'look at':<10} {places[0]}, and {places[1]}: equal, with different labels")
+    lines += output.skipped_lines(source.skipped)
     lines += [f"  {'saved':<10} {path} ({output.size_of(path)})" for path in saved.values()]
     typer.echo("\n".join(lines))

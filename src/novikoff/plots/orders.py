@@ -69,7 +69,7 @@ class OrderDisplay:
                     c=colour(k),
                     marker=mark(k),
                     alpha=0.85,
-                    lw=0.4,
+                    lw=0.4 if len(values) < 50 else 0,
                     edgecolors="white",
                     zorder=3,
                 )

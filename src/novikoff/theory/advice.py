@@ -96,6 +96,8 @@ def _about_scale(d: Diagnosis, said: list[str]) -> None:
             f"Centre the columns: the rows lie {d.row_radius / d.spread:,.0f} times as far from the origin "
             "as from one another, and the bound grows with the square of R."
         )
+    elif d.best_way is not None and (d.best_way.way.scale or d.best_way.way.rule == "normalized"):
+        return  # which is advised below
     elif d.fit_intercept and d.row_radius > FAR**2 * d.intercept_scaling:
         said.append(
             f"The values are large beside the bias coordinate ({d.intercept_scaling:g} against rows of norm "

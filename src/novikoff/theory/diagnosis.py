@@ -465,7 +465,8 @@ class _Asking:
         self.known["hindsight"] = found = hindsight.solve(self.problem, watch=timed)
         if found.interrupted and not late:
             raise KeyboardInterrupt
-        self.u = found.v
+        if found.v.any():  # else nothing is better than no weights at all
+            self.u = found.v
 
     def _pictured(self) -> None:
         """What pictures show: the margins of the rows, and the run update by update."""
