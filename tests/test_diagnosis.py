@@ -16,6 +16,7 @@ from novikoff import Perceptron
 from novikoff.theory import Diagnosis, diagnose
 from novikoff.theory.contradictions import Contradictions, contradictions
 from novikoff.theory.problem import read_problem
+from novikoff.theory.separability import Undecided
 from novikoff.theory.trials import WAYS, Clock, Trial, Way, held_out
 
 SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
@@ -211,6 +212,10 @@ def test_weights_of_rows_count():
     lengths = np.sqrt((X[kept] ** 2).sum(axis=1) + 1)
     assert found.radius == pytest.approx(2 * lengths.max())
     assert found.row_radius == pytest.approx(np.linalg.norm(X[kept], axis=1).max())
+    plain = diagnose(X[kept], y[kept], n_orders=3)  # all that are left have the weight 2
+    assert found.margin.lower == pytest.approx(2 * plain.margin.lower, rel=2e-3)
+    assert found.margin.lower <= 2 * plain.margin.upper * (1 + 1e-9)
+    assert found.margin.upper >= 2 * plain.margin.lower * (1 - 1e-9)
     for bound in found.bounds:
         assert bound.made <= bound.upper
 
@@ -283,6 +288,15 @@ def test_an_interruption_at_once():
     found = diagnose(*clusters(), watch=watch)
     assert found.interrupted and found.proof is None and found.verdict == "undecided"
     assert str(found) and found.to_html()
+
+
+def test_an_interrupted_search_keeps_its_bracket(monkeypatch):
+    """Undecided is a finding too: its bracket on γ is shown."""
+    known = Undecided(-math.inf, 0.25, np.zeros(6), "interrupted", interrupted=True)
+    monkeypatch.setattr("novikoff.theory.diagnosis.decide", lambda *_, **__: known)
+    found = diagnose(SIX, SIX_LABELS)
+    assert found.interrupted and found.verdict == "undecided" and found.margin.upper == 0.25
+    assert "γ ≤ 0.25" in str(found)
 
 
 def test_little_time_is_enough_for_something():

@@ -23,7 +23,7 @@ from novikoff.theory.geometry import by_row, stepped
 from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.maxmargin import MaxMargin, solve
 from novikoff.theory.problem import CHUNK, Problem, read_problem
-from novikoff.theory.separability import Separable, Verdict, decide
+from novikoff.theory.separability import Inseparable, Separable, Verdict, decide
 from novikoff.theory.trace import Trace, trace
 from novikoff.theory.trials import Clock, Orders, Trial, held_out, in_orders, run
 
@@ -372,6 +372,7 @@ class _Asking:
         self.known |= {"proof": proof, f"verdict_{mine}_bias": proof.verdict}
         if isinstance(proof, Separable):
             self.u = proof.u
+        self._bracket_of(proof)
         if getattr(proof, "interrupted", False):
             raise KeyboardInterrupt
         implied = "inseparable" if lifted else "separable"
@@ -384,24 +385,28 @@ class _Asking:
             if getattr(found, "interrupted", False):
                 raise KeyboardInterrupt
 
+    def _bracket_of(self, proof: Verdict) -> None:
+        """What the verdict says of γ already."""
+        if isinstance(proof, Inseparable):
+            self.known["margin"] = self.known["unit_margin"] = Bracket(-math.inf, 0.0)
+        elif self.problem.weights is None:  # verdicts know no weights, margins do
+            lower = proof.margin if isinstance(proof, Separable) else proof.lower
+            self.known["margin"] = Bracket(lower, proof.upper)
+        else:
+            self.known["margin"] = Bracket(-math.inf, math.inf)
+
     def _decided(self, problem: Problem, share: float) -> Verdict:
         said = "a bias" if problem.bias else "no bias"
         self.say(f"can they be separated with {said}?")
         return decide(problem, ties=self.ties, time_limit=self.clock.part(share), watch=self.watch)
 
     def _margin(self) -> None:
-        proof = self.known["proof"]
-        if proof.verdict == "inseparable":
-            self.known["margin"] = self.known["unit_margin"] = Bracket(-math.inf, 0.0)
+        if not self._is_separable:
             return
-        if proof.verdict == "undecided":
-            self.known["margin"] = Bracket(proof.lower, proof.upper)
-            return
-        self.known["margin"] = Bracket(proof.margin, proof.upper)
+        lower, upper = self.known["margin"].lower, self.known["margin"].upper
         found = self._bracketed(self.problem, 0.3)
-        self.u = found.u if found.lower > proof.margin else self.u
-        margin = Bracket(max(found.lower, proof.margin), min(found.upper, proof.upper))
-        self.known["margin"] = margin
+        self.u = found.u if found.lower > lower else self.u
+        self.known["margin"] = Bracket(max(found.lower, lower), min(found.upper, upper))
         if found.interrupted:
             raise KeyboardInterrupt
         unit = self._bracketed(stepped(self.problem, "normalized"), 0.3)
