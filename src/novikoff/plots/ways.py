@@ -44,13 +44,18 @@ class WaysDisplay:
         rates = [100 * self.rates[name][0] for name in names]
         doubts = [100 * self.rates[name][1] for name in names]
         ax.errorbar(rates, at, xerr=doubts, fmt="o", color=BLUE, ms=7, capsize=3, lw=1.4)
-        for rate, height in zip(rates, at, strict=True):
-            text = f"{rate:.2f} %"
-            ax.annotate(
-                text, (rate, height), (0, 7), textcoords="offset points", ha="center", fontsize="x-small"
-            )
         top = max(r + d for r, d in zip(rates, doubts, strict=True))
         end = max(top * 1.12, 0.01)
+        for rate, height in zip(rates, at, strict=True):
+            side = "left" if rate < 0.05 * end else "center"  # not over the names
+            ax.annotate(
+                f"{rate:.2f} %",
+                (rate, height),
+                (0, 7),
+                textcoords="offset points",
+                ha=side,
+                fontsize="x-small",
+            )
         if self.guess is not None and 100 * self.guess < 1.5 * end:
             ax.axvline(100 * self.guess, color=INK, lw=1, ls="--")
             said = "always the most frequent class"
