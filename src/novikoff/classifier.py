@@ -335,7 +335,9 @@ class PerceptronClassifier(RowClassifier):
                 advice.insert(0, "more epochs (max_epochs)")
             if X is not None and _off_centre(X):
                 advice.insert(0, "centring or scaling (R is far larger than the spread of the rows)")
-            advice.append("asking whether they can be separated at all (novikoff.theory.separability decides it)")
+            advice.append(
+                "asking whether they can be separated at all (novikoff.theory.separability decides it)"
+            )
             trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]
             text = f"{what}{trend}. What may help: {'; '.join(advice)}."
         warnings.warn(text, ConvergenceWarning, stacklevel=4)

@@ -14,7 +14,7 @@ from novikoff.arrays import is_sparse
 from novikoff.labels import LabelRuns, as_text
 from novikoff.model import Floats, Settings
 from novikoff.sources.features import Features
-from novikoff.summary import theorem
+from novikoff.summary import over_square, theorem
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
 from novikoff.theory.bounds import Bound
@@ -129,8 +129,7 @@ class Diagnosis:
                 KINDS, ("Novikoff", "normalized"), (self.margin, self.unit_margin), strict=True
             ):
                 formula, top = theorem(Settings(rule=rule), self.radius, self.heaviest, copies)
-                low = top / margin.upper**2 if math.isfinite(margin.upper) and margin.upper > 0 else 0.0
-                high = top / margin.lower**2 if margin.lower > 0 else math.inf
+                low, high = over_square(top, margin.upper), over_square(top, margin.lower)
                 parts = {"R²": top, "gamma_lower": margin.lower, "gamma_upper": margin.upper}
                 where = "any order, any number of epochs"
                 found.append(Bound(name, formula, high, low, high, parts, where, "mistakes", most.get(rule)))
@@ -265,7 +264,12 @@ def diagnose(
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} is not possible: expected None or seconds > 0.")
     problem = read_problem(
-        X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, sample_weight=sample_weight
+        X,
+        y,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight,
+        moderate=True,
     )
     return diagnose_problem(
         problem,

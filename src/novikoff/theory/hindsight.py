@@ -130,6 +130,7 @@ def best_in_hindsight(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
+        moderate=True,
     )
     return solve(problem, norm=norm, epochs=epochs, gap=gap, max_iterations=max_iterations, watch=watch)
 
