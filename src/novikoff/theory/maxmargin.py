@@ -29,7 +29,7 @@ from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Settings, threads, width
 from novikoff.theory.minnorm import nearest
-from novikoff.theory.problem import Pairs, Problem, read_problem
+from novikoff.theory.problem import Pairs, Problem, one_blas_thread, read_problem
 from novikoff.training import CALL_BYTES, Plan, fit
 
 Watch = Callable[[str, float | None], object]
@@ -205,8 +205,9 @@ def solve(
     """
     search = Search(problem, watch)
     try:
-        search.begin(start_u, start_alpha)
-        search.run(gap, max_passes, time_limit, stop_when)
+        with one_blas_thread():
+            search.begin(start_u, start_alpha)
+            search.run(gap, max_passes, time_limit, stop_when)
     except KeyboardInterrupt:
         search.interrupted = True
     finally:

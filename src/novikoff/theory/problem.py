@@ -13,6 +13,7 @@ the flattened array: i, or i·K + c. A vector u has the shape `shape`: (width,),
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,6 +38,18 @@ Pairs = npt.NDArray[np.int64]
 
 MODERATE = 2.0**-200, 2.0**200  # sizes whose squares, and ratios of squares, are floats
 CHUNK = 1 << 25  # bytes of float64 that are made at a time of rows that are stored otherwise
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Inside it NumPy's linear algebra keeps to one thread.
+
+    For searches that do many small steps of it between passes over the rows, which have threads of their own:
+    on a busy machine BLAS threads that wait for one another can make such a step a hundred times slower.
+    """
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn, and does not load it
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
 
 
 class Smallest(NamedTuple):
