@@ -446,6 +446,7 @@ def csr(values, columns, ends):
         ([["a"]], [1], "real numbers"),
         ([[2**60]], [1], "2\\^53"),
         ([[1.0]], [1, 2], "labels"),
+        ([[1.0]], [[1]], "labels"),
         (np.zeros((0, 2)), [], "rows"),
         ([[1.0]], [math.nan], "no label"),
         ([1.0], [1], "rows and columns"),

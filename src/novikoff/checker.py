@@ -48,9 +48,10 @@ class Data:
         real = values.dtype.kind in "fiub" and values.dtype.itemsize <= 8 and (sparse or values.ndim == 2)
         need(real, "the data must be rows and columns of real numbers of 64 bits or less")
         n, width = X.shape if sparse else values.shape
-        need(len(y) == n > 0, f"there are {n} rows and {len(y)} labels: expected as many, and some")
+        many = f"there are {n} rows and labels of the shape {np.shape(y)}: expected a label a row"
+        need(np.shape(y) == (n,) != (0,), many)
         if sparse:
-            columns, ends = np.asarray(X.indices), np.asarray(X.indptr)
+            columns, ends = np.asarray(X.indices, np.int64), np.asarray(X.indptr, np.int64)
             fits = len(ends) == n + 1 and ends[0] == 0 and ends[-1] == len(values) == len(columns)
             need(fits and (np.diff(ends) >= 0).all(), "the sparse rows do not fit together")
             need(((columns >= 0) & (columns < width)).all(), "a column is out of range")
@@ -65,9 +66,11 @@ class Data:
         need(np.isfinite(values).all(), "the data hold NaN or infinity")
         small = values.dtype.kind in "fb" or (np.abs(values.astype(float)) < 2**53).all()
         need(small, "the data hold integers beyond 2^53")
-        self.n, self.labels = n, [as_text(label) for label in np.asarray(y).tolist()]
-        lines, counts = {text: json.dumps(text) for text in set(self.labels)}, np.bincount(rows, minlength=n)
-        parts: Any = ["".join(lines[text] + "\n" for text in self.labels).encode()]
+        given, counts = np.asarray(y).tolist(), np.bincount(rows, minlength=n)
+        texts = {label: as_text(label) for label in set(given)}
+        lines = {label: json.dumps(text) + "\n" for label, text in texts.items()}
+        self.n, self.labels = n, [texts[label] for label in given]
+        parts: Any = ["".join(lines[label] for label in given).encode()]
         parts += [np.ascontiguousarray(a, "<i8") for a in (counts, columns)]
         parts += [np.ascontiguousarray(values, "<f8")]
         self.digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
@@ -198,7 +201,7 @@ class Checker:
         over, reach = score[at][:, None] - score - level, reach[at][:, None] + reach + abs(level)
         # Weights, n products and sums are rounded, in any order by (1 + 2^-53)^(n + 4), or underflow.
         error = (np.diff(starts, append=len(values))[:, None] + 8) * (reach * 2**-52 + 2**-1070)
-        if level == 0 and w.bits + self.bits < 1000:  # nothing is rounded when all is whole and below 2^53
+        if level == 0 and w.bits + self.bits < 1000:  # whole numbers below 2^53, over 2^bits, are not rounded
             error[reach < 2.0 ** (52 - w.bits - self.bits)] = -1
         over[at], error[at] = math.inf, -1
         out = np.sign(over)
