@@ -258,6 +258,48 @@ def refused_or_true(content, X, y):
         assert is_true(content, claim, X, y), claim
 
 
+# ---- signs ---------------------------------------------------------------------------------------------
+FLOATS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0.0, 1.0, -1.0, 0.1, 0.2, -0.3, 5e-324, -(2.0**-1022), 1e-170, 1e170, 1.7e308]),
+    st.integers(-(2**53) + 1, 2**53 - 1).map(float),
+)
+
+
+@given(st.data(), st.integers(2, 3), st.integers(1, 3), st.integers(1, 3))
+def test_signs_are_those_of_fractions(data, k, n, d):
+    """Whatever the sizes: where float64 rounds, cancels, underflows or overflows, and where it does not."""
+
+    def array(*shape):
+        size = math.prod(shape)
+        return np.reshape(data.draw(st.lists(FLOATS, min_size=size, max_size=size)), shape)
+
+    X, w, y = array(n, d), array(k, 1 + d), np.arange(n) % k
+    level = data.draw(st.sampled_from([0.0, 1e-9, -1e300, float(X.flat[0]), float(w.flat[0])]))
+    content = {
+        "classes": [str(c) for c in range(k)],
+        "bias": data.draw(st.sampled_from([0.0, 1.0, 0.1, 1e-200])),
+    }
+    beside = checker.Checker(content | {"ties": "positive"}, checker.Data(X, y))
+    weights = checker.Weights(checker.wholes(w, checker.bits_of(w)), checker.bits_of(w))
+    assert (weights.approx == w).all()
+    with np.errstate(all="ignore"):
+        signs = beside.signs(weights, np.arange(n), y, level)
+    for x, own, row in zip(X, y, signs, strict=True):
+        scores = [dot(map_fractions(v), [Fraction(1), *map_fractions(x)]) for v in w.tolist()]
+        for rival in set(range(k)) - {own}:
+            over = scores[own] - scores[rival] - Fraction(level)
+            assert row[rival] == (over > 0) - (over < 0)
+
+
+@given(st.fractions(min_value=0, max_value=1000), st.integers(-2000, 1900))
+def test_a_root_is_rounded_up_by_little(q, exponent):
+    q *= Fraction(2) ** exponent
+    above = Fraction(checker.root(q))
+    assert above**2 > q
+    assert above**2 <= q * (1 + Fraction(1, 2**49)) or above < Fraction(2) ** -60
+
+
 # ---- what a certificate is about ---------------------------------------------------------------------
 def test_the_digest_is_of_the_content_not_the_layout():
     X = np.array([[0.0, 1.5, 0.0], [2.0, -0.0, 0.0]])
