@@ -48,8 +48,7 @@ class Data:
         real = values.dtype.kind in "fiub" and values.dtype.itemsize <= 8 and (sparse or values.ndim == 2)
         need(real, "the data must be rows and columns of real numbers of 64 bits or less")
         n, width = X.shape if sparse else values.shape
-        many = f"there are {n} rows and labels of the shape {np.shape(y)}: expected a label a row"
-        need(np.shape(y) == (n,) != (0,), many)
+        need(np.shape(y) == (n,) != (0,), f"{n} rows need as many labels, not some of shape {np.shape(y)}")
         if sparse:
             columns, ends = np.asarray(X.indices, np.int64), np.asarray(X.indptr, np.int64)
             fits = len(ends) == n + 1 and ends[0] == 0 and ends[-1] == len(values) == len(columns)
@@ -75,11 +74,8 @@ class Data:
         parts += [np.ascontiguousarray(values, "<f8")]
         self.digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
         starts, self.ends = np.cumsum(counts) - counts, np.append(0, np.cumsum(counts + 1))
-        self.values, self.columns = (
-            np.insert(values.astype(float), starts, 1),
-            np.insert(columns + 1, starts, 0),
-        )
-        self.width = int(self.columns.max()) + 1
+        self.values, self.width = np.insert(values.astype(float), starts, 1), int(columns.max(initial=-1)) + 2
+        self.columns = np.insert(columns + 1, starts, 0)
 
     def take(self, rows: Any) -> tuple[Any, Any, Any]:
         """The columns and values of these rows, and where in them each row starts."""
