@@ -6,7 +6,7 @@
 #   make long    the property tests with many more examples
 #   make fuzz    the native parsers against random text under sanitizers (FUZZ_SECONDS for each parser)
 #   make kill-test  twenty runs killed at random moments and resumed
-#   make real-data  the real data sets of docs/cli.md, each from the command line (NOVIKOFF_DATA names the folder)
+#   make real-data  commands, verdicts and bounds on the real data sets of the docs (NOVIKOFF_DATA names the folder)
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -35,7 +35,8 @@ kill-test: $(VENV)/.built $(VENV)/.test
 	NOVIKOFF_KILLS=20 $(BIN)/python -m pytest tests/test_kill.py
 
 real-data: $(VENV)/.built $(VENV)/.test
-	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py tests/test_real_verdicts.py
+	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py tests/test_real_verdicts.py \
+	    tests/test_bounds.py
 
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)

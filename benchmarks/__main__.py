@@ -11,7 +11,16 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import (
-    dense, exactness, files, machine, margins, online, separability, sparse, startup, verifying,
+    dense,
+    exactness,
+    files,
+    machine,
+    margins,
+    online,
+    separability,
+    sparse,
+    startup,
+    verifying,
 )
 from benchmarks.table import Row, aligned
 
@@ -28,8 +37,8 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "help": startup.helps,
     "import": startup.imports,
     "memory": startup.memory,
-    "verifying": verifying.verifying,
     "margins": margins.largest,
+    "verifying": verifying.verifying,
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
     "verdicts": separability.verdicts,

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from novikoff import Perceptron, theory
 from novikoff.theory.problem import read_problem
 
 
@@ -79,3 +80,16 @@ def test_bad_input(X, y, message):
 
 def test_one_class_of_plus_and_minus_one_is_understood():
     assert read_problem([[1.0]], [-1]).scores(np.array([1.0, 0.0])).tolist() == [-1.0]
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_sizes_whose_squares_no_float_holds(size):
+    X, y = np.array([[1.0, 2.0], [2.0, 1.0], [0.5, 1.0]]) * size, [0, 1, 0]
+    for ask in (theory.bounds, theory.best_in_hindsight, theory.trace, theory.diagnose):
+        with pytest.raises(ValueError, match=r"scale X .* by 2\*\*"):
+            ask(X, y)
+    assert theory.separability(X, y).verdict == "separable"  # what needs no squares works at any size
+    best = theory.max_margin(X, y, fit_intercept=False)
+    assert 0 < best.lower <= best.upper
+    model = Perceptron(order="cyclic").fit(X, y)
+    assert model.report().bound_lower <= model.report().bound_upper

@@ -328,7 +328,7 @@ class PerceptronClassifier(RowClassifier):
         advice.append(MORE_EPOCHS)
         if not getattr(self, "average", True):
             advice.append("average=True for a steadier model")
-        advice.append("asking whether they can be separated at all (a linear program decides it)")
+        advice.append("asking whether they can be separated at all (novikoff.theory.separability decides it)")
         warnings.warn(not_separated(run, advice, bias=self.fit_intercept), ConvergenceWarning, stacklevel=4)
 
     def _early(self) -> bool:

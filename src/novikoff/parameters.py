@@ -599,6 +599,20 @@ FILE_PARAMETERS = PARAMETERS | _table(
         "numbers > 0, with commas between",
         _some(_real(0, strict=True)),
     ),
+    Parameter(
+        "n_orders",
+        100,
+        "Diagnosis: random orders in which to learn, at most; fewer when the time is up.",
+        "a whole number ≥ 1",
+        _whole(1),
+    ),
+    Parameter(
+        "time_limit",
+        20.0,
+        "Seconds to think, about, without reading the files; what is not decided by then stays open.",
+        "a number > 0",
+        _real(0, strict=True),
+    ),
     Parameter("quiet", False, "Show no progress and no notes, only the outcome.", "True or False", _is_bool),
     Parameter(
         "json",

@@ -153,11 +153,11 @@ class SourceExamples(Examples):
         self.visited += visit.end - visit.begin
 
     def each(self) -> Iterator[Visit]:
-        for block in self._watched("verdict"):
+        for block in self.watched("verdict"):
             yield self._visit(block, self._labels(block))
 
     # -- before learning
-    def _watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:
+    def watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:
         """All blocks, with progress shown after each."""
         rows, started = 0, time.perf_counter()
         for block in self.source.blocks(reuse=reuse):
@@ -173,7 +173,7 @@ class SourceExamples(Examples):
         self.surveyed = True
 
         def noted() -> Iterator[Block]:
-            for block in self._watched("first look") if blocks is None else blocks:
+            for block in self.watched("first look") if blocks is None else blocks:
                 labels = self._given(block)
                 if self.classes.declared is None and not self.classes.grows:
                     self.classes.add(labels, block.where)
@@ -193,7 +193,7 @@ class SourceExamples(Examples):
 
     def in_memory(self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool) -> Fitting:
         """All rows at once, scaled, as a fit that may visit them in any order."""
-        block = gather(self._watched("reading", reuse=False))
+        block = gather(self.watched("reading", reuse=False))
         self.survey(scale, balanced=balanced, blocks=[block])
         labels = self._labels(block)
         weights = self._weights(block, labels)

@@ -55,14 +55,14 @@ def theorem(settings: Settings, radius: float, heaviest: float = 1.0, copies: in
     """
     match settings.rule:
         case "normalized":  # the perceptron's theorem for the rows scaled to norm 1
-            return "1/γₙ²" if copies == 1 else "2/γₙ²", copies * heaviest**2
+            return "1/γₙ²" if copies == 1 else "2/γₙ²", copies * heaviest * heaviest
         case "margin":
-            return "(R² + 2β)/γ²", radius**2 + 2 * settings.margin * heaviest
+            return "(R² + 2β)/γ²", radius * radius + 2 * settings.margin * heaviest
         case "pa1":
-            return "max(R², 1/C)/γ²", max(radius**2, 1 / settings.C)
+            return "max(R², 1/C)/γ²", max(radius * radius, 1 / settings.C)
         case "pa2":
-            return "(R² + 1/2C)/γ²", radius**2 + 1 / (2 * settings.C)
-    return "(R/γ)²", radius**2
+            return "(R² + 1/2C)/γ²", radius * radius + 1 / (2 * settings.C)
+    return "(R/γ)²", radius * radius
 
 
 def _bound(model: Model, radius: float, upper: float, run: Run) -> tuple[str, float, float]:
@@ -79,5 +79,16 @@ def _bound(model: Model, radius: float, upper: float, run: Run) -> tuple[str, fl
         return name, 0.0, math.inf
     if parts > 1:
         name, upper = f"the sum of {parts} classes' {name}", math.inf
-    low = top / upper**2 if upper > 0 else math.inf
-    return name, low, parts * top / margin**2 if margin > 0 else math.inf
+    return name, over_square(top, upper, otherwise=0.0), parts * over_square(top, margin)
+
+
+def over_square(top: float, gamma: float, otherwise: float = math.inf) -> float:
+    """top/γ², infinite for γ ≤ 0; `otherwise` where it is beyond what floats can tell.
+
+    >>> over_square(5.0, 1.0), over_square(5.0, 0.0), over_square(math.inf, 1e200)
+    (5.0, inf, inf)
+    """
+    if not gamma > 0:
+        return math.inf
+    value = top / (gamma * gamma) if gamma * gamma > 0 else math.nan
+    return otherwise if math.isnan(value) else value

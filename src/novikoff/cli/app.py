@@ -11,8 +11,17 @@ import typer
 import novikoff
 from novikoff.cli import running
 
-# each in a module of its name
-COMMANDS = ("fit", "predict", "evaluate", "inspect", "convert", "tune", "certify", "verify")
+COMMANDS = (  # each in a module of its name
+    "fit",
+    "predict",
+    "evaluate",
+    "inspect",
+    "convert",
+    "tune",
+    "diagnose",
+    "certify",
+    "verify",
+)
 
 
 def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:

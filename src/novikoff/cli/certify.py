@@ -116,13 +116,19 @@ def _certified(
         return certify(X, y, model, **settings, watch=watch)
     if not run:
         return certify(X, y, **settings, time_limit=time_limit, watch=watch)
+    from novikoff.theory.maxmargin import max_margin
     from novikoff.theory.separability import Separable, separability
     from novikoff.theory.trace import trace
 
     verdict = separability(X, y, **settings, time_limit=time_limit, watch=watch)
     if not isinstance(verdict, Separable):
         raise ValueError(f"a run keeps a bound only where the rows are separable, but they are {verdict}.")
-    return certify(X, y, trace=trace(X, y, (verdict.coef, verdict.intercept), **settings), watch=watch)
+    lift = {name: settings[name] for name in ("fit_intercept", "intercept_scaling")}
+    best = max_margin(  # the larger the margin of u, the sharper the bound
+        X, y, gap=1e-3, **lift, time_limit=time_limit, start=(verdict.coef, verdict.intercept), watch=watch
+    )
+    u = best if best.lower > verdict.margin else verdict
+    return certify(X, y, trace=trace(X, y, (u.coef, u.intercept), **settings), watch=watch)
 
 
 def _fitted(X: Any, linear: LinearModel) -> tuple[Any, LinearModel | _Padded]:

@@ -14,7 +14,8 @@ from novikoff.cli.options import Columns, Labelling, Output, Reading
 if TYPE_CHECKING:
     from novikoff.sources.source import Source
 
-PLAIN = {"format", "label", "header", "zero_based", "n_jobs", "max_line", "max_expansion"}
+PLAIN = {"format", "label", "n_jobs", "max_line", "max_expansion"}
+PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def verify(
@@ -45,9 +46,9 @@ def verify(
 
     For example: novikoff verify train.json train.svm
 
-    The checker is one small file, novikoff/checker.py, which trusts nothing else of novikoff. It reads LIBSVM
-    text and CSV files of numbers by itself; other files are converted first, which is said. Exit code 0 when
-    all claims are verified, 1 when one is refused, with the reason.
+    The checker is one small file, novikoff/checker.py, which trusts nothing else of novikoff. It reads plain
+    LIBSVM text and CSV files of numbers by itself; other files, and packed ones, are converted first, which
+    is said. Exit code 0 when all claims are verified, 1 when one is refused, with the reason.
     """
     from novikoff import checker
 
@@ -80,15 +81,8 @@ def _rows(
     source, relabel = opened(data, linear, reading, columns, labelling)
     why = _not_plain(source, reading.given() | columns.given(), linear)
     if not why:
-        given: dict[str, Any] = {
-            "label": reading.label,
-            "header": reading.header,
-            "zero_based": columns.zero_based,
-        }
-        if linear is not None:
-            given["zero_based"] = bool(linear.parameters.get("zero_based", False))
         try:
-            X, y = checker.read_data(source.files[0], kind=source.format, **given)
+            X, y = checker.read_data(source.files[0], reading.label or "")
             import numpy as np
 
             return (X, relabel(np.array(y))), ""
@@ -103,7 +97,12 @@ def _not_plain(source: Source, given: dict[str, Any], linear: Any) -> str:
         return f"their format is {source.format}"
     if len(source.files) != 1:
         return "they are not one file"
+    suffix = Path(source.files[0]).suffix
+    if suffix in PACKED or (suffix == ".csv") != (source.format == "csv"):
+        return f"the file is named {suffix}, and is packed or {source.format}"
     if linear is not None and linear.features.kind != "numbered":
         return "their columns are those of the model"
+    if linear is not None and linear.parameters.get("zero_based"):
+        return "their columns count from 0"
     beyond = sorted(set(given) - PLAIN)
     return f"the checker knows no {', '.join(beyond)}" if beyond else ""

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
+    "diagnosis": ("Diagnosis", "diagnose"),
     "certificates": ("Certificate", "certify", "read_certificate"),
     "separability": ("Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"),
     "bounds": (

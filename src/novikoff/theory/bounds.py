@@ -17,7 +17,7 @@ import numpy as np
 
 from novikoff import training
 from novikoff.model import Settings
-from novikoff.summary import theorem
+from novikoff.summary import over_square, theorem
 from novikoff.theory import hindsight
 from novikoff.theory.geometry import as_vector, by_row, length, stepped
 from novikoff.theory.maxmargin import MaxMargin
@@ -277,6 +277,7 @@ def bounds(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
+        moderate=True,
     )
     made = _made_by(model) if model is not None else _one_run(problem, epochs)
     margin = getattr(model, "margin", margin) if made.rule == "margin" else margin
@@ -379,8 +380,7 @@ class _Teller:
             if rule == "normalized":
                 parts = {"R": math.sqrt(top), "gamma_lower": bracket.lower, "gamma_upper": bracket.upper}
             parts |= {"beta": beta} if rule == "margin" else {"C": C} if rule in ("pa1", "pa2") else {}
-            low = top / bracket.upper**2 if bracket.upper > 0 else math.inf
-            high = top / bracket.lower**2 if bracket.lower > 0 else math.inf
+            low, high = over_square(top, bracket.upper), over_square(top, bracket.lower)
             counts = "updates" if rule == "margin" else "mistakes"
             made = getattr(self.made, counts) if self.made.rule == rule else None
             name = "novikoff" if rule == "perceptron" else rule

@@ -176,7 +176,7 @@ class _Work:
 
     def __init__(self, problem: Problem, y: Labels, ties: str) -> None:
         self.problem, self.ties, self.rows = problem, ties, (problem.X, y)
-        self.digest = checker.Data(*self.rows).digest()
+        self.digest = checker.Data(*self.rows).digest
 
     def content(self, claims: list[Claim]) -> dict[str, Any]:
         return _content(self.problem, self.ties, self.digest, claims)
@@ -226,12 +226,11 @@ def _lower_claim(problem: Problem, coef: Floats, intercept: Floats) -> Claim | N
         learner.native, rows_of(problem.X), problem.labels, None, None, 0, problem.n_rows, False, False
     )
     raise_problem(wrong, at, problem.X)
-    square = checker.square_of(coef.ravel())
-    if problem.bias:
-        square += checker.square_of(intercept) / Fraction(problem.bias) ** 2
-    elif intercept.any():
+    if intercept.any() and not problem.bias:
         return None
-    norm = checker.root(square)
+    u = np.column_stack([intercept, coef])
+    bits = checker.bits_of(u)
+    norm = checker.root(checker.squared(checker.wholes(u, bits), bits, Fraction(problem.bias) ** 2))
     gamma = math.nextafter(DOWN * (least / norm), 0.0) if least > 0 and 0 < norm < math.inf else 0.0
     if not 0 < gamma < math.inf:
         return None
@@ -264,11 +263,10 @@ def _combined(problem: Problem, rows: Any, rivals: Any, weights: Floats) -> tupl
     part = problem.some(used)
     labels = part.classes[part.labels]
     beside = checker.Checker(_content(problem, "positive", "", []), checker.Data(part.X, labels))
-    numbers, low = checker.whole(weights)
-    rivals = rivals.tolist() if problem.is_joint else [0] * len(rows)
-    z = beside.combination(places.tolist(), rivals, numbers)
-    scale = checker.power(low)
-    return sum(v * v for v in z.values()) * (scale * checker.power(beside.grid)) ** 2, sum(numbers) * scale
+    bits = checker.bits_of(weights)
+    numbers = checker.wholes(weights, bits).tolist()
+    pairs = beside.pairs(places.tolist(), rivals.tolist())
+    return beside.length(pairs, numbers) / (1 << 2 * bits), Fraction(sum(numbers), 1 << bits)
 
 
 # ---- models ------------------------------------------------------------------------------------------
@@ -316,12 +314,12 @@ def _model_claims(problem: Problem, coef: Floats, intercept: Floats, ties: str) 
             f"{problem.n_features} columns need {(k, problem.n_features)}."
         )
     claim = {"claim": "errors", "coef": coef.tolist(), "intercept": intercept.tolist()}
-    errors = _errors(problem, coef, intercept, ties)
+    errors = _errors(problem, coef, intercept, ties, claim)
     separating = _lower_claim(problem, coef, intercept) if not errors else None
     return [claim | {"errors": errors}, *([separating] if separating else [])]
 
 
-def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str) -> int:
+def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str, claim: Claim) -> int:
     """How many rows are mistakes under the tie rule; sign and argmax of the scores are exact."""
     scorer = Scorer.from_weights(coef, intercept)
     if not problem.is_joint:
@@ -331,9 +329,9 @@ def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str) -> int
         return int(np.count_nonzero(scorer.predict(problem.X) != problem.labels))
     content = _content(problem, ties, "", [])
     beside = checker.Checker(content, checker.Data(problem.X, problem.classes[problem.labels]))
-    w = checker.Weights(np.concatenate([coef[:, : beside.data.width], intercept[:, None]], axis=1), 1.0)
+    w, parts = beside.model(claim), beside.parts(0, problem.n_rows)
     with np.errstate(all="ignore"):  # ties between float scores are not exact ones: the checker's are
-        return sum(int(beside.mistaken(rows, beside.signs(rows, w)).sum()) for rows in beside.data.parts())
+        return sum(int(beside.wrong(w, rows).any(axis=1).sum()) for rows in parts)
 
 
 # ---- runs --------------------------------------------------------------------------------------------

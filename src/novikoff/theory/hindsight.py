@@ -38,7 +38,7 @@ import numpy as np
 from novikoff.arrays import is_sparse
 from novikoff.model import Floats
 from novikoff.theory.geometry import as_vector, by_row, length
-from novikoff.theory.problem import Problem, read_problem
+from novikoff.theory.problem import Problem, one_blas_thread, read_problem
 
 NARROW = 1500  # coordinates up to which the Newton equation is written out
 HESSIAN_ROWS = 1 << 13  # rows at a time of what the equation is made of
@@ -130,6 +130,7 @@ def best_in_hindsight(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
+        moderate=True,
     )
     return solve(problem, norm=norm, epochs=epochs, gap=gap, max_iterations=max_iterations, watch=watch)
 
@@ -249,7 +250,8 @@ def solve(
     search = _Search(problem, norm, epochs, gap)
     interrupted = False
     try:
-        search.run(max_iterations, watch)
+        with one_blas_thread():
+            search.run(max_iterations, watch)
     except KeyboardInterrupt:
         interrupted = True
     at = search.best_at

@@ -29,7 +29,7 @@ from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Settings, threads, width
 from novikoff.theory.minnorm import nearest
-from novikoff.theory.problem import Pairs, Problem, read_problem
+from novikoff.theory.problem import Pairs, Problem, one_blas_thread, read_problem
 from novikoff.training import CALL_BYTES, Plan, fit
 
 Watch = Callable[[str, float | None], object]
@@ -205,8 +205,9 @@ def solve(
     """
     search = Search(problem, watch)
     try:
-        search.begin(start_u, start_alpha)
-        search.run(gap, max_passes, time_limit, stop_when)
+        with one_blas_thread():
+            search.begin(start_u, start_alpha)
+            search.run(gap, max_passes, time_limit, stop_when)
     except KeyboardInterrupt:
         search.interrupted = True
     finally:
@@ -287,17 +288,20 @@ class Search:
     # -- where to begin
     def begin(self, u: Floats | None, alpha: Floats | None) -> None:
         if u is None and alpha is None:
-            u, pairs = self._sample() if self.problem.n_rows >= SAMPLE_FROM else self._perceptron()
+            find = self._sample if self.problem.n_rows >= SAMPLE_FROM else self._perceptron
+            u, pairs, weights = find()
         elif alpha is None:
-            pairs = np.zeros(0, dtype=np.int64)
+            pairs, weights = np.zeros(0, dtype=np.int64), np.zeros(0)
         else:
-            weights = np.asarray(alpha).ravel()
-            pairs = np.flatnonzero(weights)
-            pairs = pairs[np.argsort(-weights[pairs], kind="stable")]
+            pairs = np.flatnonzero(alpha)
+            weights = np.ravel(alpha)[pairs]
+        heaviest = np.argsort(-weights, kind="stable")[: self.at_once]
+        pairs, weights = pairs[heaviest], weights[heaviest]
         if u is None or not np.any(u):
             u = self.problem.combine(self._uniform())
         lowest, _ = self.look(np.asarray(u, dtype=np.float64))
-        self.take(_union(pairs[: self.at_once], lowest))
+        self.take(_union(pairs, lowest))
+        self.alpha[: len(weights)] = weights / max(float(weights.sum()), 1e-300)
         self._anywhere()
 
     def _anywhere(self) -> None:
@@ -316,7 +320,7 @@ class Search:
             alpha[np.arange(self.problem.n_rows), self.problem.labels] = 0.0
         return alpha
 
-    def _sample(self) -> tuple[Floats | None, Pairs]:
+    def _sample(self) -> tuple[Floats | None, Pairs, Floats]:
         """The same from a sample of the rows, whose margin is found first: its passes are cheaper."""
         problem = self.problem
         rng = np.random.default_rng(0)
@@ -327,13 +331,13 @@ class Search:
             search.run(SAMPLE_GAP, SAMPLE_PASSES, None, None)
         finally:
             search.close()
-        pairs = search.pairs[np.argsort(-search.alpha, kind="stable")]
+        pairs = search.pairs
         k = problem.n_classes if problem.is_joint else 1
         w = search.Z.T @ search.alpha
-        return w.reshape(problem.shape), rows[pairs // k] * k + pairs % k
+        return w.reshape(problem.shape), rows[pairs // k] * k + pairs % k, search.alpha
 
-    def _perceptron(self) -> tuple[Floats | None, Pairs]:
-        """The w of a few epochs, and the pairs it was updated with, most frequent first."""
+    def _perceptron(self) -> tuple[Floats | None, Pairs, Floats]:
+        """The w of a few epochs, the pairs it was updated with, and how often: w = Σ α z, up to scale."""
         problem = self.problem
         settings = Settings(bias_square=problem.bias**2)
         plan = Plan(max_epochs=EPOCHS, rng=np.random.default_rng(0), record_updates=True)
@@ -342,14 +346,14 @@ class Search:
                 problem.X, problem.labels, problem.n_classes, settings, plan, weights=problem.weights
             )
         except OverflowError:
-            return None, np.zeros(0, dtype=np.int64)
+            return None, np.zeros(0, dtype=np.int64), np.zeros(0)
         if run.interrupted:
             raise KeyboardInterrupt
         rows, _, rivals, _, _ = model.learners[0].native.recorded()
         pairs = rows * problem.n_classes + rivals if problem.is_joint else rows
         pairs, counts = np.unique(pairs, return_counts=True)
         w = problem.vector(*model.coef(averaged=False))
-        return w, pairs[np.argsort(-counts, kind="stable")]
+        return w, pairs, counts.astype(np.float64)
 
     # -- passes
     def look(self, u: Floats) -> tuple[Pairs, Floats]:

@@ -13,6 +13,7 @@ the flattened array: i, or i·K + c. A vector u has the shape `shape`: (width,),
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,7 +36,20 @@ from novikoff.model import (
 
 Pairs = npt.NDArray[np.int64]
 
+MODERATE = 2.0**-200, 2.0**200  # sizes whose squares, and ratios of squares, are floats
 CHUNK = 1 << 25  # bytes of float64 that are made at a time of rows that are stored otherwise
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Inside it NumPy's linear algebra keeps to one thread.
+
+    For searches that do many small steps of it between passes over the rows, which have threads of their own:
+    on a busy machine BLAS threads that wait for one another can make such a step a hundred times slower.
+    """
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn, and does not load it
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
 
 
 class Smallest(NamedTuple):
@@ -233,11 +247,12 @@ def read_problem(
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
+    moderate: bool = False,
 ) -> Problem:
     """Check rows and labels, and bring them into the form that the core reads.
 
     Rows of weight 0 are removed. One class alone is accepted when the labels are −1 and +1, which need no
-    other class to be understood.
+    other class to be understood. `moderate` refuses values whose squares are beyond what floats can tell.
 
     >>> problem = read_problem([[2.0, 0.0], [0.0, 1.0]], [1, -1], fit_intercept=False)
     >>> problem.scores(np.array([1.0, -1.0])).tolist(), problem.radius()
@@ -274,6 +289,8 @@ def read_problem(
     except UnsortedIndices:
         X = in_order(X)
         _check_values(X)
+    if moderate:
+        _check_size(X)
     return Problem(X, labels, classes, bias, weights)
 
 
@@ -281,3 +298,14 @@ def _check_values(X: Any) -> None:
     learner = Learner(2, X.shape[1], Settings())
     problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
     raise_problem(problem, row, X)
+
+
+def _check_size(X: Any) -> None:
+    values = X.data if is_sparse(X) else X
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if largest and not MODERATE[0] < largest < MODERATE[1]:
+        exponent = -math.frexp(largest)[1]
+        raise ValueError(
+            f"the largest value of X is {largest:g}, and squares of such numbers are beyond what floats can "
+            f"tell: scale X (and intercept_scaling) by 2**{exponent}, which changes no bound and no mistake."
+        )

@@ -63,7 +63,7 @@ def to_integers(values: npt.NDArray[np.float64]) -> Integers:
 
 
 def to_floats(u: list[int], z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """u of the columns of `to_integers(z)`, which are those of z times powers of two, as floats for z, the largest about 1.
+    """u, found for `to_integers(z)`, as floats for z itself; the largest is about 1.
 
     >>> to_floats([1, -1], np.array([[0.5, 4.0], [0.75, -8.0]])).tolist()
     [0.5, -0.03125]

@@ -212,6 +212,7 @@ def trace(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
+        moderate=True,
     )
     beta = margin if rule == "margin" else 0.0
     run = _Run(problem, Settings(rule=rule, ties=ties, margin=beta, bias_square=problem.bias**2))

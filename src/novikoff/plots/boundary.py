@@ -1,0 +1,252 @@
+"""The decision boundary in the plane, with w, the margin strip, what is wrong, and the support."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.plots.style import (
+    INK,
+    RED,
+    Floats,
+    colour,
+    grid,
+    in_the_plane,
+    label_indices,
+    legend_above,
+    new_axes,
+    number,
+    scatter_classes,
+    to_one_scale,
+    window,
+)
+
+if TYPE_CHECKING:
+    from novikoff.theory.trace import Trace
+
+Counts = npt.NDArray[np.int64]
+
+ARROW = 0.22  # of the picture's smaller side: the length of the longest w
+
+
+class BoundaryDisplay:
+    """A linear model of two features, with the rows that it was learned from.
+
+    The arrow is w, which stands on the boundary w·x + b = 0 and points to the second class. The strip lies
+    between the parallels through the nearest rows; it is drawn when every row is on its own side. Its
+    half-width is measured in the plane: the margin of the lifted space, in which the bounds hold, is a
+    little smaller, by ‖w‖/‖(w, b/c)‖. With three classes or more regions are shown, and an arrow for each
+    class, along which its score gains on the mean of all.
+
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+    labels : array of n indices into `classes`
+    classes : list of labels
+    coef, intercept : arrays of shape (1 or n_classes, 2) and (1 or n_classes,)
+    updates : array of n counts, optional
+        How often each row caused an update. Rows that did are ringed, wider the more often.
+
+    Attributes
+    ----------
+    ax_, figure_
+    strip_ : float or None
+        Half the width of the strip.
+    wrong_ : array of the rows on the wrong side
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from novikoff.plots import BoundaryDisplay
+    >>> X = np.array([[1.0, 0.0], [-1.0, 1.0]])
+    >>> shown = BoundaryDisplay(X, [1, 0], [-1, 1], np.array([[2.0, 0.0]]), np.array([0.0]))
+    >>> shown.strip_, shown.wrong_.tolist()
+    (1.0, [])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        labels: Any,
+        classes: Any,
+        coef: Any,
+        intercept: Any,
+        *,
+        updates: Counts | None = None,
+    ) -> None:
+        self.X, self.labels, self.classes = in_the_plane(X), np.asarray(labels), list(classes)
+        self.coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+        self.intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        if self.coef.shape[1] != 2:
+            raise ValueError(f"the model has {self.coef.shape[1]} features, but a plane has 2.")
+        self.updates = updates
+        scores = self.X @ self.coef.T + self.intercept
+        if self.is_binary:
+            own = np.where(self.labels == 1, 1.0, -1.0) * scores[:, 0]
+            self.wrong_: Counts = np.flatnonzero(np.where(self.labels == 1, own < 0, own <= 0))
+            norm, least = float(np.linalg.norm(self.coef)), float(own.min(initial=np.inf))
+            self.strip_ = least / norm if norm and 0 < least < np.inf else None
+        else:
+            self.wrong_ = np.flatnonzero(scores.argmax(axis=1) != self.labels)
+            self.strip_ = None
+
+    @property
+    def is_binary(self) -> bool:
+        return len(self.coef) == 1
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, trace: Trace | None = None, ax: Any = None, **options: Any
+    ) -> Self:
+        """Draw a fitted model with its rows.
+
+        The support is that of a `VotedPerceptron`, or of `trace`, the record of a run.
+        """
+        coef, intercept = estimator.coef_, estimator.intercept_
+        coef = coef.toarray() if hasattr(coef, "toarray") else coef
+        labels = label_indices(y, estimator.classes_)
+        updates = None
+        if trace is not None:
+            updates = np.bincount(trace.example, minlength=len(labels))
+        elif hasattr(estimator, "update_support_"):
+            rows = estimator.support_[estimator.update_support_]
+            updates = np.bincount(rows, minlength=len(labels)) if rows.max(initial=-1) < len(labels) else None
+        shown = cls(X, labels, estimator.classes_, coef, intercept, updates=updates)
+        return shown.plot(ax, **options)
+
+    @classmethod
+    def from_trace(cls, trace: Trace, X: Any, y: Any, *, ax: Any = None, **options: Any) -> Self:
+        """Draw the last weights of a run, and the rows that caused its updates."""
+        classes = np.unique(np.asarray(y))
+        w = np.atleast_2d(trace.w)
+        coef, last = (w[:, :-1], trace.bias * w[:, -1]) if trace.bias else (w, np.zeros(len(w)))
+        labels = label_indices(y, classes)
+        updates = np.bincount(trace.example, minlength=len(labels))
+        return cls(X, labels, classes, coef, last, updates=updates).plot(ax, **options)
+
+    # -- drawing
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        xlim: tuple[float, float] | None = None,
+        ylim: tuple[float, float] | None = None,
+        resolution: int = 400,
+        legend: bool = True,
+    ) -> Self:
+        """Draw in `ax`, or in a new figure."""
+        ax = new_axes(ax)
+        around = window(self.X)
+        xlim, ylim = xlim or around[0], ylim or around[1]
+        self._regions(ax, xlim, ylim, resolution)
+        if self.is_binary:
+            self._line(ax, xlim, ylim)
+        else:
+            self._arrows(ax, xlim, ylim)
+        scatter_classes(ax, self.X, self.labels, self.classes)
+        self._support(ax)
+        if len(self.wrong_):
+            at = self.X[self.wrong_]
+            said = f"wrong now ({len(at):,})"
+            ax.scatter(at[:, 0], at[:, 1], marker="x", c=INK, s=48, linewidths=1.4, zorder=5, label=said)
+        to_one_scale(ax, xlim, ylim)
+        ax.set(xlabel="$x_1$", ylabel="$x_2$")
+        if legend:
+            legend_above(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def scores(self, points: Floats) -> Floats:
+        """One column for two classes, else one a class."""
+        return points @ self.coef.T + self.intercept
+
+    def _regions(self, ax: Any, xlim: Any, ylim: Any, resolution: int) -> None:
+        from matplotlib.colors import ListedColormap
+
+        *side, points = grid(xlim, ylim, resolution)
+        scores = self.scores(points)
+        if not self.coef.any() and not self.intercept.any():
+            return  # nothing has been learned
+        best = (scores[:, 0] >= 0).astype(int) if self.is_binary else scores.argmax(axis=1)
+        shades = ListedColormap([colour(k) for k in range(len(self.classes))])
+        ax.pcolormesh(
+            *side,
+            best.reshape(resolution, resolution),
+            cmap=shades,
+            vmin=-0.5,
+            vmax=len(self.classes) - 0.5,
+            alpha=0.13,
+            shading="nearest",
+            rasterized=True,
+            zorder=0,
+            linewidth=0,
+        )
+        if not self.is_binary:
+            for k in range(len(self.classes)):  # where one class's score equals the best of the others
+                others = np.delete(scores, k, axis=1).max(axis=1)
+                lead = (scores[:, k] - others).reshape(resolution, resolution)
+                if lead.min() < 0 < lead.max():
+                    ax.contour(*side, lead, [0.0], colors=INK, linewidths=1.2, zorder=1)
+
+    def _line(self, ax: Any, xlim: Any, ylim: Any) -> None:
+        w, b = self.coef[0], float(self.intercept[0])
+        size = float(np.linalg.norm(w))
+        if not size:
+            return
+        u, along = w / size, np.array([-w[1], w[0]]) / size
+        centre = np.array([np.mean(xlim), np.mean(ylim)])
+        foot = centre - (centre @ w + b) / size * u
+        reach = 2 * float(np.hypot(xlim[1] - xlim[0], ylim[1] - ylim[0])) + abs(b) / size
+        ends = np.array([foot - reach * along, foot + reach * along])
+        ax.plot(ends[:, 0], ends[:, 1], color=INK, lw=1.6, zorder=2, label=r"$w\cdot x + b = 0$")
+        if self.strip_ is not None:
+            for sign in (-1, 1):
+                edge = ends + sign * self.strip_ * u
+                said = f"strip to the nearest rows: ±{number(self.strip_)}" if sign > 0 else "_"
+                ax.plot(edge[:, 0], edge[:, 1], color=INK, lw=0.9, ls=(0, (5, 3)), zorder=2, label=said)
+            corners = np.concatenate([ends - self.strip_ * u, (ends + self.strip_ * u)[::-1]])
+            ax.fill(corners[:, 0], corners[:, 1], color=INK, alpha=0.07, lw=0, zorder=1)
+        length = ARROW * min(xlim[1] - xlim[0], ylim[1] - ylim[0])
+        self._arrow(ax, foot, length * u, INK, "$w$")
+
+    def _arrows(self, ax: Any, xlim: Any, ylim: Any) -> None:
+        away = self.coef - self.coef.mean(axis=0)
+        longest = float(np.linalg.norm(away, axis=1).max())
+        if not longest:
+            return
+        length = ARROW * min(xlim[1] - xlim[0], ylim[1] - ylim[0])
+        centre = np.array([np.mean(xlim), np.mean(ylim)])
+        for k, w in enumerate(away):
+            self._arrow(ax, centre, length * w / longest, colour(k), f"$w_{{{self.classes[k]}}}$")
+
+    @staticmethod
+    def _arrow(ax: Any, start: Floats, step: Floats, colour: str, name: str) -> None:
+        from matplotlib.patches import FancyArrowPatch
+
+        look: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "mutation_scale": 12}
+        ends: Any = tuple(start), tuple(start + step)
+        ax.add_patch(FancyArrowPatch(*ends, shrinkA=0, shrinkB=0, zorder=6, **look))
+        ax.annotate(
+            name,
+            xy=start + step,
+            xytext=tuple(9 * step / max(float(np.linalg.norm(step)), 1e-300)),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            zorder=7,
+            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75},
+        )
+
+    def _support(self, ax: Any) -> None:
+        if self.updates is None or not self.updates.any():
+            return
+        rows = np.flatnonzero(self.updates)
+        counts = self.updates[rows]
+        at, sizes = self.X[rows], 60 + 240 * counts / counts.max()
+        most = int(counts.max())
+        said = f"support: {len(rows):,} rows, 1 to {most:,} updates each"
+        ax.scatter(
+            at[:, 0], at[:, 1], s=sizes, facecolors="none", edgecolors=RED, lw=1.1, zorder=4, label=said
+        )

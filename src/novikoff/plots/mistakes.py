@@ -1,0 +1,108 @@
+"""Mistakes as they add up, under the bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from novikoff.plots.style import GREY, INK, PALE, colour, legend_above, new_axes, number, plain, with_commas
+
+if TYPE_CHECKING:
+    from novikoff.theory.trace import Trace
+
+FAR = 15.0  # with a bound so many times the mistakes, the axis is logarithmic
+DASHES: tuple[Any, ...] = ("--", "-.", (0, (1, 1.2)), (0, (6, 2)), (0, (4, 1, 1, 1, 1, 1)), (0, (8, 2, 2, 2)))
+MOST_EPOCHS = 30  # up to which their ends are marked
+
+
+class MistakesDisplay:
+    """The count of mistakes against visits, with a level line for every bound.
+
+    Parameters
+    ----------
+    visits : array
+        The visit, from 1, of every mistake.
+    n_visits : int
+        Visits in all.
+    bounds : list of (name, value)
+        What the theory allows; those that are not finite are left out.
+    n_rows : int, optional
+        Visits an epoch, whose ends are marked.
+
+    Attributes
+    ----------
+    ax_, figure_, line_ : the axes, their figure, the curve
+    bound_lines_ : list of the level lines
+
+    Examples
+    --------
+    >>> from novikoff.plots import MistakesDisplay
+    >>> MistakesDisplay([1, 3, 5], 18, [("(R/γ)²", 5.0), ("nothing known", float("inf"))]).bounds
+    [('(R/γ)²', 5.0)]
+    """
+
+    def __init__(
+        self,
+        visits: Any,
+        n_visits: int,
+        bounds: Iterable[tuple[str, float]] = (),
+        *,
+        n_rows: int | None = None,
+    ) -> None:
+        self.visits = np.asarray(visits, dtype=np.int64)
+        self.n_visits, self.n_rows = int(n_visits), n_rows
+        self.bounds = sorted(
+            ((name, float(v)) for name, v in bounds if v is not None and np.isfinite(v)), key=lambda b: b[1]
+        )
+
+    @classmethod
+    def from_trace(cls, trace: Trace, bounds: Any = None, *, ax: Any = None, **options: Any) -> Self:
+        """Draw a run, under the bound of its own u or under `bounds(X, y)`.
+
+        Every update of the rules "perceptron" and "normalized" is a mistake; those of others are counted
+        as updates.
+        """
+        if bounds is None:
+            pairs = [("$(R/\\gamma)^2$", (trace.radius / trace.gamma) ** 2)] if trace.gamma > 0 else []
+        else:
+            pairs = [(bound.name, bound.value) for bound in bounds]
+        visits = np.asarray(trace.visit) + 1
+        return cls(visits, trace.n_visits, pairs, n_rows=trace.n_rows).plot(ax, **options)
+
+    def plot(self, ax: Any = None, *, log: bool | None = None, legend: bool = True) -> Self:
+        """Draw in `ax`, or in a new figure; `log` chooses the axis of the mistakes."""
+        ax = new_axes(ax)
+        made = len(self.visits)
+        highest = max([value for _, value in self.bounds], default=0.0)
+        if log is None:
+            log = highest > FAR * max(made, 1)
+        ends: Any = np.arange(self.n_rows, self.n_visits, self.n_rows) if self.n_rows else []
+        if len(ends) <= MOST_EPOCHS:
+            for end in ends:
+                ax.axvline(end, color=PALE, lw=0.8, zorder=0)
+        x = np.concatenate([[0], self.visits, [self.n_visits]])
+        y = np.concatenate([np.arange(made + 1), [made]])
+        (self.line_,) = ax.plot(
+            x, y, color=INK, lw=1.8, drawstyle="steps-post", label=f"mistakes made: {made:,}"
+        )
+        self.bound_lines_ = []
+        for k, (name, value) in enumerate(self.bounds):
+            look = {"color": colour(k), "ls": DASHES[k % len(DASHES)], "lw": 1.5}
+            self.bound_lines_.append(ax.axhline(value, label=f"{name}: {number(value)}", **look))
+        if log:
+            ax.set_yscale("log")
+            ax.set_ylim(0.7, max(highest, made, 1) * 2.5)
+        else:
+            ax.set_ylim(0, max(highest, made, 1) * 1.12)
+        said = "visits (a line at the end of each epoch)" if 0 < len(ends) <= MOST_EPOCHS else "visits"
+        ax.set(xlabel=said, ylabel="mistakes", xlim=(0, max(self.n_visits, 1)))
+        ax.tick_params(axis="x", color=GREY)
+        with_commas(ax.xaxis)
+        with_commas(ax.yaxis)
+        plain(ax)
+        if legend:
+            legend_above(ax, 1 if len(self.bounds) < 2 else 2)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

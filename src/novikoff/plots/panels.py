@@ -1,0 +1,135 @@
+"""A diagnosis in a few pictures: those that its findings give something to show for."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+from novikoff.plots.margins import MarginHistogramDisplay
+from novikoff.plots.mistakes import MistakesDisplay
+from novikoff.plots.orders import OrderDisplay
+from novikoff.plots.sandwich import SandwichDisplay
+from novikoff.plots.style import need_matplotlib
+from novikoff.plots.ways import WaysDisplay
+
+if TYPE_CHECKING:
+    from novikoff.theory.diagnosis import Diagnosis
+
+Draw = Callable[[Any], object]
+
+SIZE = (5.6, 4.0)  # inches, of one picture
+
+
+class DiagnosisDisplay:
+    """The most telling pictures of a diagnosis, in one figure.
+
+    The run between the lines of the proof, or the mistakes of one pass where the rows are not separable; the
+    margins of the rows; the mistakes in many orders; the errors on rows held out.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Its pictures are those for which it found something.
+
+    Attributes
+    ----------
+    figure_, axes_ : the figure, and the axes in it
+    ax_ : the first of them; None when there is nothing to show
+    titles : what each picture shows
+    """
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self.pictures = pictures(diagnosis)
+
+    @property
+    def titles(self) -> list[str]:
+        return [title for title, _ in self.pictures]
+
+    @classmethod
+    def from_diagnosis(cls, diagnosis: Diagnosis, **options: Any) -> Self:
+        """Draw what `theory.diagnose` found."""
+        return cls(diagnosis).plot(**options)
+
+    def plot(self, figure: Any = None) -> Self:
+        """Draw in a figure, or in a new one that no window manages: save it by `figure_.savefig(path)`."""
+        need_matplotlib()
+        from matplotlib.figure import Figure
+
+        columns = min(len(self.pictures), 2) or 1
+        lines = math.ceil(len(self.pictures) / columns) or 1
+        if figure is None:
+            figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * lines), layout="constrained")
+        self.figure_, self.axes_ = figure, []
+        for k, (title, draw) in enumerate(self.pictures):
+            ax = figure.add_subplot(lines, columns, k + 1)
+            draw(ax)
+            _titled(ax, title)
+            self.axes_.append(ax)
+        self.ax_ = self.axes_[0] if self.axes_ else None
+        return self
+
+    def images(self, dpi: int = 110) -> list[tuple[str, bytes]]:
+        """Each picture by itself, as (title, PNG)."""
+        need_matplotlib()
+        from matplotlib.figure import Figure
+
+        made = []
+        for title, draw in self.pictures:
+            figure = Figure(figsize=SIZE, layout="constrained")
+            draw(figure.add_subplot())
+            file = io.BytesIO()
+            figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
+            made.append((title, file.getvalue()))
+        return made
+
+
+def _titled(ax: Any, title: str) -> None:
+    """A title above the legend, where there is one above the picture."""
+    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=_above(ax))
+
+
+def _above(ax: Any) -> float:
+    """Points that a legend above the picture takes."""
+    legend = ax.get_legend()
+    if legend is None or getattr(legend, "_loc", None) != 3:  # 3: its lower left corner is what is placed
+        return 6.0
+    lines = math.ceil(len(legend.get_texts()) / getattr(legend, "_ncols", 1))
+    return 10.0 + 13.0 * lines
+
+
+def pictures(d: Diagnosis) -> list[tuple[str, Draw]]:
+    """What each picture shows, and how it is drawn in some axes."""
+    found: list[tuple[str, Draw]] = []
+    run = d.trace
+    if run is not None and len(run.norm):
+        if d.verdict == "separable":
+            found.append(
+                (
+                    "The proof, and the run between its lines",
+                    lambda ax: SandwichDisplay.from_trace(run, ax=ax),
+                )
+            )
+        else:
+            levels = [(b.name, b.upper) for b in d.bounds]
+            shown = MistakesDisplay(run.visit + 1, run.n_visits, levels)
+            found.append(("Mistakes of one pass, under the bound", shown.plot))
+    if d.margins is not None:
+        gamma = (d.margin.lower, d.margin.upper) if d.verdict == "separable" else None
+        some = f" ({len(d.margins):,} of them)" if len(d.margins) < d.n_rows else ""
+        histogram = MarginHistogramDisplay(d.margins, gamma)
+        found.append((f"How far the rows lie on their own side{some}", histogram.plot))
+    if d.orders:
+        bounds = {b.name: b.upper for b in d.bounds}
+        levels_by_rule = {
+            "perceptron": bounds.get("Novikoff", bounds.get("best in hindsight", math.inf)),
+            "normalized": bounds.get("normalized", math.inf),
+        }
+        what = "mistakes of one pass" if d.orders[0].one_pass else "mistakes until there are none"
+        display = OrderDisplay({o.rule: o.mistakes for o in d.orders}, levels_by_rule, what)
+        found.append(("Does the order matter? Does normalizing help?", display.plot))
+    if d.trials:
+        rates = {str(t.way): (t.rate, t.doubt) for t in d.trials}
+        found.append(("Errors on rows held out", WaysDisplay(rates, d.guess_rate).plot))
+    return found

@@ -1,0 +1,99 @@
+"""Novikoff's proof as a picture: k·γ ≤ w·u ≤ ‖w‖ ≤ √k·R, and the run between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from novikoff.plots.style import BLUE, GREEN, INK, PALE, RED, Floats, new_axes, number, plain
+
+if TYPE_CHECKING:
+    from novikoff.theory.trace import Trace
+
+FAR = 4.0  # a bound up to so many times the updates made is shown on the axis
+
+
+class SandwichDisplay:
+    """‖w‖ after each update between the line that pushes it up and the curve that holds it down.
+
+    Every update adds at least γ to w·u and at most R² to ‖w‖². The line k·γ meets the curve √k·R at
+    k = (R/γ)²: no run gets past that point.
+
+    Parameters
+    ----------
+    norm, along, lower, upper : arrays, one entry an update
+        ‖w‖, w·u, the lower line and the upper curve.
+    bound : float
+        Where line and curve meet; infinite when γ ≤ 0.
+
+    Attributes
+    ----------
+    ax_, figure_, lines_ : the axes, their figure, and the curves drawn, by name
+    """
+
+    def __init__(self, norm: Any, along: Any, lower: Any, upper: Any, bound: float) -> None:
+        self.norm, self.along, self.lower, self.upper = (
+            np.asarray(a, dtype=np.float64) for a in (norm, along, lower, upper)
+        )
+        self.bound = float(bound)
+
+    @classmethod
+    def from_trace(cls, trace: Trace, *, ax: Any = None, **options: Any) -> Self:
+        """Draw the record of a run."""
+        bound = (trace.radius / trace.gamma) ** 2 if trace.gamma > 0 else np.inf
+        return cls(trace.norm, trace.wu, trace.lower, trace.upper, bound).plot(ax, **options)
+
+    def plot(self, ax: Any = None, *, extend: bool | None = None, legend: bool = True) -> Self:
+        """Draw in `ax`, or in a new figure.
+
+        `extend` goes on with line and curve up to where they meet; without it when that is not far.
+        """
+        ax = new_axes(ax)
+        made = len(self.norm)
+        k: Floats = np.arange(made + 1, dtype=np.float64)
+        if extend is None:
+            extend = bool(np.isfinite(self.bound) and made < self.bound <= FAR * made)
+        end = self.bound if extend and np.isfinite(self.bound) else float(made)
+        lower, upper = (np.concatenate([[0.0], a]) for a in (self.lower, self.upper))
+        ax.fill_between(k, lower, upper, color=PALE, alpha=0.45, lw=0)
+        if end > made and made:
+            more = np.linspace(made, end, 100)
+            slope, scale = lower[-1] / made, upper[-1] / np.sqrt(made)
+            ax.fill_between(more, slope * more, scale * np.sqrt(more), color=PALE, alpha=0.2, lw=0)
+            ax.plot(more, slope * more, color=GREEN, lw=1, ls="--", alpha=0.55)
+            ax.plot(more, scale * np.sqrt(more), color=RED, lw=1, ls="-.", alpha=0.55)
+            ax.axvline(end, color=INK, lw=0.8, ls=":")
+            ax.annotate(
+                f"$(R/\\gamma)^2 = {number(self.bound)}$".replace(",", "{,}"),
+                (end, 0.02),
+                xycoords=("data", "axes fraction"),
+                xytext=(-4, 0),
+                textcoords="offset points",
+                ha="right",
+                va="bottom",
+                rotation=90,
+                fontsize="small",
+            )
+        marker = {"marker": ".", "ms": 5} if made <= 40 else {}
+        (top,) = ax.plot(k, upper, color=RED, lw=1.5, ls="-.", label=r"$\sqrt{k}\,R$: it cannot be longer")
+        (run,) = ax.plot(
+            k, np.concatenate([[0.0], self.norm]), color=INK, lw=1.8, label=r"$\|w\|$: the run", **marker
+        )
+        (along,) = ax.plot(
+            k,
+            np.concatenate([[0.0], self.along]),
+            color=BLUE,
+            lw=1.4,
+            ls=(0, (1, 1.2)),
+            label=r"$w\cdot u$: the part along $u$",
+        )
+        (low,) = ax.plot(k, lower, color=GREEN, lw=1.5, ls="--", label=r"$k\gamma$: it must be longer")
+        self.lines_ = {"upper": top, "norm": run, "along": along, "lower": low}
+        ax.set(xlabel="updates $k$", ylabel="length", xlim=(0, max(end, 1) * 1.02))
+        ax.set_ylim(min(0.0, float(self.along.min(initial=0)), float(self.lower.min(initial=0))), None)
+        plain(ax)
+        if legend:
+            ax.legend(frameon=False, fontsize="small", loc="upper left")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,513 @@
+"""One object that answers a practitioner: can it be learned, how hard is it, and how should it be done?"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from novikoff.arrays import is_sparse
+from novikoff.labels import LabelRuns, as_text
+from novikoff.model import Floats, Settings
+from novikoff.sources.features import Features
+from novikoff.summary import over_square, theorem
+from novikoff.theory import hindsight
+from novikoff.theory.advice import advise
+from novikoff.theory.bounds import Bound
+from novikoff.theory.contradictions import Contradictions, contradictions
+from novikoff.theory.geometry import by_row, stepped
+from novikoff.theory.hindsight import Hindsight
+from novikoff.theory.maxmargin import MaxMargin, solve
+from novikoff.theory.problem import CHUNK, Problem, read_problem
+from novikoff.theory.separability import Inseparable, Separable, Verdict, decide
+from novikoff.theory.trace import Trace, trace
+from novikoff.theory.trials import Clock, Orders, Trial, held_out, in_orders, run
+
+Watch = Callable[[str, float | None], None]
+
+GAP = 1e-3  # to which γ is bracketed
+EPOCHS = 1000  # the most, where the rows are separable
+MOST_UPDATES = 20_000  # up to which a run is kept, update by update
+MOST_MARGINS = 200_000  # rows, of which the margins are kept
+KINDS = ("perceptron", "normalized")
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """lower ≤ γ ≤ upper; the lower one is −∞ where nothing is known."""
+
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.upper):
+            return "nothing is known about γ"
+        if self.lower <= 0:
+            return f"γ ≤ {self.upper:.6g}" if self.upper > 0 else "γ ≤ 0: no margin at all"
+        return f"{self.lower:.6g} ≤ γ ≤ {self.upper:.6g}"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run in the rows' own order did."""
+
+    mistakes: int
+    first_epoch: int
+    epochs: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What `diagnose` found. `str` for people, `to_dict` for programs, `to_html` for a page with pictures.
+
+    What was not reached before the time was up, or Ctrl-C, is None or empty, and `interrupted` tells.
+    """
+
+    n_rows: int
+    n_features: int
+    class_counts: dict[str, int]
+    fit_intercept: bool
+    intercept_scaling: float
+    ties: str
+    radius: float  # R, in the lifted space
+    row_radius: float  # the largest ‖x‖, without the bias coordinate
+    spread: float  # the largest distance from the mean row; NaN for sparse rows
+    heaviest: float  # the largest weight of a row
+    in_runs: bool  # rows of one class lie together
+    contradictions: Contradictions | None = None
+    proof: Verdict | None = None  # with its witness
+    verdict_with_bias: str = "undecided"
+    verdict_without_bias: str = "undecided"
+    margin: Bracket = field(default_factory=lambda: Bracket(-math.inf, math.inf))
+    unit_margin: Bracket = field(default_factory=lambda: Bracket(-math.inf, math.inf))  # γₙ
+    run: Made | None = None
+    orders: list[Orders] = field(default_factory=list)
+    hindsight: Hindsight | None = None
+    trials: list[Trial] = field(default_factory=list)
+    margins: Floats | None = None  # of the rows, or some of them, under the best weights known
+    trace: Trace | None = None
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Of the rows as they are to be learned, with the bias or without."""
+        return self.verdict_with_bias if self.fit_intercept else self.verdict_without_bias
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.class_counts)
+
+    @property
+    def guess_rate(self) -> float:
+        """Errors of always saying the most frequent class."""
+        return 1 - max(self.class_counts.values()) / self.n_rows
+
+    @property
+    def best_way(self) -> Trial | None:
+        """The first of those tried that none of the others beats by more than chance easily makes."""
+        if not self.trials:
+            return None
+        least = min(self.trials, key=lambda t: t.errors)
+        return next(t for t in self.trials if t.rate <= least.rate + max(least.doubt, t.doubt))
+
+    @property
+    def bounds(self) -> list[Bound]:
+        """Each bound that applies, beside the most mistakes that were made in any order tried."""
+        most = {o.rule: int(o.mistakes.max()) for o in self.orders if len(o.mistakes)}
+        found: list[Bound] = []
+        if self.verdict == "separable":
+            copies = 2 if self.n_classes > 2 else 1
+            if self.run is not None:
+                most["perceptron"] = max(most.get("perceptron", 0), self.run.mistakes)
+            for rule, name, margin in zip(
+                KINDS, ("Novikoff", "normalized"), (self.margin, self.unit_margin), strict=True
+            ):
+                formula, top = theorem(Settings(rule=rule), self.radius, self.heaviest, copies)
+                low, high = over_square(top, margin.upper), over_square(top, margin.lower)
+                parts = {"R²": top, "gamma_lower": margin.lower, "gamma_upper": margin.upper}
+                where = "any order, any number of epochs"
+                found.append(Bound(name, formula, high, low, high, parts, where, "mistakes", most.get(rule)))
+        if self.hindsight is not None:
+            best = self.hindsight
+            firsts = [most["perceptron"]] if self.orders and self.orders[0].one_pass else []
+            firsts += [self.run.first_epoch] if self.run is not None else []
+            parts = {"R": best.radius, "v_norm": best.v_norm, "loss": best.loss}
+            formula, where = "min (R‖v‖ + ‖hinge(v)‖)²", "one pass in any order"
+            low, high, made = best.dual_value, best.value, max(firsts, default=None)
+            found.append(Bound("best in hindsight", formula, high, low, high, parts, where, "mistakes", made))
+        return found
+
+    @property
+    def advice(self) -> list[str]:
+        """What follows, in plain words, the most important first."""
+        return advise(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All findings; every number is finite or None."""
+        said = {
+            "rows": self.n_rows,
+            "features": self.n_features,
+            "classes": self.class_counts,
+            "fit_intercept": self.fit_intercept,
+            "intercept_scaling": self.intercept_scaling,
+            "ties": self.ties,
+            "verdict": self.verdict,
+            "verdict_with_bias": self.verdict_with_bias,
+            "verdict_without_bias": self.verdict_without_bias,
+            "proof": None if self.proof is None else _proof(self.proof),
+            "contradictions": None if self.contradictions is None else vars(self.contradictions),
+            "radius": self.radius,
+            "row_radius": self.row_radius,
+            "spread": self.spread,
+            "classes_in_runs": self.in_runs,
+            "margin": vars(self.margin),
+            "unit_margin": vars(self.unit_margin),
+            "bounds": [bound.to_dict() for bound in self.bounds],
+            "run": None if self.run is None else vars(self.run),
+            "orders": [orders.to_dict() for orders in self.orders],
+            "hindsight": None if self.hindsight is None else self.hindsight.to_dict(),
+            "held_out": [trial.to_dict() for trial in self.trials],
+            "guess_rate": self.guess_rate,
+            "advice": self.advice,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+        }
+        return {name: _sayable(value) for name, value in said.items()}
+
+    def __str__(self) -> str:
+        from novikoff.theory.telling import as_text
+
+        return as_text(self)
+
+    def to_html(self, *, pictures: bool | None = None) -> str:
+        """A page that needs nothing else; with `pictures`, or where matplotlib is there, with them."""
+        from novikoff.theory.telling import as_page
+
+        return as_page(self, pictures)
+
+    def _repr_html_(self) -> str:
+        from novikoff.theory.telling import as_fragment
+
+        return as_fragment(self)
+
+
+def _proof(proof: Verdict) -> dict[str, Any]:
+    """How it was decided, without weights by the thousand."""
+    said = proof.to_dict()
+    return {k: v for k, v in said.items() if k not in ("coef", "intercept")}
+
+
+def _sayable(value: Any) -> Any:
+    """The value as JSON can say it."""
+    if isinstance(value, dict):
+        return {str(k): _sayable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sayable(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def diagnose(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    ties: str = "positive",
+    n_orders: int = 100,
+    random_state: int = 0,
+    time_limit: float | None = 20.0,
+    sample_weight: Any = None,
+    watch: Watch | None = None,
+) -> Diagnosis:
+    """Look at labelled rows as someone does who has to learn from them.
+
+    Parameters
+    ----------
+    X, y : rows and labels, dense or sparse, two classes or more
+    fit_intercept, intercept_scaling, ties
+        As in the estimators. Separability is decided with a bias and without one in any case.
+    n_orders : int
+        Random orders to try, at most: fewer when the time is up.
+    random_state : int
+        Seed of the orders and of the rows held out.
+    time_limit : float, optional
+        Seconds, about; each question gets a part of them. None: as long as it takes.
+    sample_weight : array of n numbers ≥ 0, optional
+        Factors on each row's step; rows of weight 0 are left out.
+    watch : callable, optional
+        Called as watch(text, fraction) while it works.
+
+    Returns
+    -------
+    Diagnosis
+        After Ctrl-C what is known so far, with `interrupted` true.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from novikoff.theory import diagnose
+    >>> X = np.array([[10.0], [12.0]])
+    >>> found = diagnose(X, [1, 2], n_orders=5)
+    >>> found.verdict_with_bias, found.verdict_without_bias, found.contradictions.groups
+    ('separable', 'inseparable', 0)
+    """
+    if not isinstance(n_orders, int) or n_orders < 1:
+        raise ValueError(f"n_orders={n_orders!r} is not possible: expected a whole number ≥ 1.")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit={time_limit!r} is not possible: expected None or seconds > 0.")
+    problem = read_problem(
+        X,
+        y,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight,
+        moderate=True,
+    )
+    return diagnose_problem(
+        problem,
+        intercept_scaling=intercept_scaling,
+        ties=ties,
+        n_orders=n_orders,
+        random_state=random_state,
+        time_limit=time_limit,
+        watch=watch,
+    )
+
+
+def diagnose_problem(
+    problem: Problem,
+    *,
+    intercept_scaling: float = 1.0,
+    ties: str = "positive",
+    n_orders: int = 100,
+    random_state: int = 0,
+    time_limit: float | None = 20.0,
+    features: Features | None = None,
+    watch: Watch | None = None,
+) -> Diagnosis:
+    """`diagnose` for rows that are read.
+
+    `intercept_scaling` is for the question about a bias where the problem has none; `features` says what the
+    columns are, where they come from a source: it decides which of them are centred when the scaling
+    'standard' is tried.
+    """
+    asking = _Asking(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
+    return asking.all(n_orders, random_state, features)
+
+
+class _Asking:
+    """The questions, one after another, and what is known so far."""
+
+    def __init__(
+        self, problem: Problem, scaling: float, ties: str, clock: Clock, watch: Watch | None
+    ) -> None:
+        self.problem, self.scaling, self.ties, self.clock, self.watch = problem, scaling, ties, clock, watch
+        self.known: dict[str, Any] = {}
+        self.u: Floats | None = None  # the best weights known
+        self.started = time.monotonic()
+
+    def say(self, text: str, fraction: float | None = None) -> None:
+        if self.watch is not None:
+            self.watch(text, fraction)
+
+    def all(self, n_orders: int, seed: int, features: Features | None) -> Diagnosis:
+        self._look()
+        interrupted = False
+        questions: list[Callable[[], None]] = [
+            self._contradictions,
+            self._separability,
+            self._margin,
+            lambda: self._run(seed),
+            lambda: self._orders(n_orders, seed),
+            lambda: self._held_out(seed, features),
+            self._hindsight,
+            self._pictured,
+        ]
+        try:
+            for question in questions:
+                question()
+        except KeyboardInterrupt:
+            interrupted = True
+        self.known |= {"seconds": time.monotonic() - self.started, "interrupted": interrupted}
+        return Diagnosis(**self.known)
+
+    # -- what can be seen at once
+    def _look(self) -> None:
+        p = self.problem
+        self.say("looking at the rows")
+        counts = np.bincount(p.labels, minlength=p.n_classes).tolist()
+        runs = LabelRuns()
+        runs.add(p.labels)
+        plain = Problem(p.X, p.labels, p.classes, 0.0, None)
+        row_radius = float(plain.lengths().max()) / (math.sqrt(2) if p.is_joint else 1.0)
+        self.known = {
+            "n_rows": p.n_rows,
+            "n_features": p.n_features,
+            "class_counts": {as_text(c): n for c, n in zip(p.classes.tolist(), counts, strict=True)},
+            "fit_intercept": p.bias > 0,
+            "intercept_scaling": self.scaling,
+            "ties": self.ties,
+            "radius": p.radius(),
+            "row_radius": row_radius,
+            "spread": _spread(p.X),
+            "heaviest": 1.0 if p.weights is None else float(p.weights.max()),
+            "in_runs": runs.are_long,
+        }
+
+    def _contradictions(self) -> None:
+        self.say("comparing rows")
+        self.known["contradictions"] = contradictions(self.problem)
+
+    # -- what can be decided
+    def _separability(self) -> None:
+        """With a bias and without: weights without one are weights with one that is 0."""
+        p = self.problem
+        proof = self._decided(p, 0.3)
+        lifted = p.bias > 0
+        mine, other = ("with", "without") if lifted else ("without", "with")
+        self.known |= {"proof": proof, f"verdict_{mine}_bias": proof.verdict}
+        if isinstance(proof, Separable):
+            self.u = proof.u
+        self._bracket_of(proof)
+        if getattr(proof, "interrupted", False):
+            raise KeyboardInterrupt
+        implied = "inseparable" if lifted else "separable"
+        if proof.verdict == implied:
+            self.known[f"verdict_{other}_bias"] = implied
+        else:
+            twin = Problem(p.X, p.labels, p.classes, 0.0 if lifted else self.scaling, p.weights)
+            found = self._decided(twin, 0.2)
+            self.known[f"verdict_{other}_bias"] = found.verdict
+            if getattr(found, "interrupted", False):
+                raise KeyboardInterrupt
+
+    def _bracket_of(self, proof: Verdict) -> None:
+        """What the verdict says of γ already."""
+        if isinstance(proof, Inseparable):
+            self.known["margin"] = self.known["unit_margin"] = Bracket(-math.inf, 0.0)
+        elif self.problem.weights is None:  # verdicts know no weights, margins do
+            lower = proof.margin if isinstance(proof, Separable) else proof.lower
+            self.known["margin"] = Bracket(lower, proof.upper)
+        else:
+            self.known["margin"] = Bracket(-math.inf, math.inf)
+
+    def _decided(self, problem: Problem, share: float) -> Verdict:
+        said = "a bias" if problem.bias else "no bias"
+        self.say(f"can they be separated with {said}?")
+        return decide(problem, ties=self.ties, time_limit=self.clock.part(share), watch=self.watch)
+
+    def _margin(self) -> None:
+        if not self._is_separable:
+            return
+        lower, upper = self.known["margin"].lower, self.known["margin"].upper
+        found = self._bracketed(self.problem, 0.3)
+        self.u = found.u if found.lower > lower else self.u
+        self.known["margin"] = Bracket(max(found.lower, lower), min(found.upper, upper))
+        if found.interrupted:
+            raise KeyboardInterrupt
+        unit = self._bracketed(stepped(self.problem, "normalized"), 0.3)
+        self.known["unit_margin"] = Bracket(unit.lower, unit.upper)
+        if unit.interrupted:
+            raise KeyboardInterrupt
+
+    def _bracketed(self, problem: Problem, share: float) -> MaxMargin:
+        self.say("how wide is the margin?")
+        limit = self.clock.part(share)
+        return solve(problem, gap=GAP, time_limit=limit, start_u=self.u, watch=self.watch)
+
+    # -- what the perceptron does
+    @property
+    def _is_separable(self) -> bool:
+        return isinstance(self.known.get("proof"), Separable)
+
+    def _run(self, seed: int) -> None:
+        self.say("learning, in the rows' own order")
+        epochs = EPOCHS if self._is_separable else 10
+        part = Clock(self.clock.part(0.15))
+        model, made = run(
+            self.problem, "perceptron", self.ties, max_epochs=epochs, order="cyclic", seed=seed, clock=part
+        )
+        first = int(made.history[0]["mistakes"])
+        self.known["run"] = Made(model.total("mistakes"), first, len(made.history), made.converged)
+        if self.u is None:
+            self.u = self.problem.vector(*model.coef(averaged=False))
+
+    def _orders(self, n_orders: int, seed: int) -> None:
+        epochs = EPOCHS if self._is_separable else 1
+        part = Clock(self.clock.part(0.4))
+        tried = in_orders(
+            self.problem, KINDS, self.ties, n_orders=n_orders, max_epochs=epochs, seed=seed, clock=part
+        )
+        for k, orders in enumerate(tried):
+            self.known["orders"] = orders
+            self.say(f"learning, in random order {k + 1}", (k + 1) / n_orders)
+
+    def _held_out(self, seed: int, features: Features | None) -> None:
+        part = Clock(self.clock.part(0.5))
+        self.known["trials"] = []
+        for trial in held_out(self.problem, self.ties, seed=seed, clock=part, features=features):
+            self.known["trials"].append(trial)
+            self.say(f"tried on rows held out: {trial.way}")
+
+    def _hindsight(self) -> None:
+        """The bound that needs no separation, where one pass is what was measured."""
+        if self._is_separable or self.clock.left <= 0:
+            return
+        self.say("the best bound in hindsight")
+        late = False
+
+        def timed(text: str, fraction: float | None) -> None:
+            nonlocal late
+            self.say(text, fraction)
+            if self.clock.left <= 0:
+                late = True
+                raise KeyboardInterrupt  # ends it with the best so far
+
+        self.known["hindsight"] = found = hindsight.solve(self.problem, watch=timed)
+        if found.interrupted and not late:
+            raise KeyboardInterrupt
+        if found.v.any():  # else nothing is better than no weights at all
+            self.u = found.v
+
+    def _pictured(self) -> None:
+        """What pictures show: the margins of the rows, and the run update by update."""
+        p = self.problem
+        if self.u is None or not self.u.any():
+            return
+        step = max(p.n_rows // MOST_MARGINS, 1)
+        some = p if step == 1 else p.some(np.arange(0, p.n_rows, step))
+        self.known["margins"] = by_row(some, some.scores(self.u)) / float(np.linalg.norm(self.u))
+        made: Made = self.known["run"]
+        updates = made.mistakes if self._is_separable else made.first_epoch
+        if updates <= MOST_UPDATES and self.clock.left > 0:
+            self.say("the run, update by update")
+            self.known["trace"] = trace(
+                p.X,
+                p.labels,
+                self.u,
+                ties=self.ties,
+                max_epochs=made.epochs if self._is_separable else 1,
+                margins=0,
+                fit_intercept=p.bias > 0,
+                intercept_scaling=self.scaling,
+                sample_weight=p.weights,
+            )
+
+
+def _spread(X: Any) -> float:
+    """The largest distance of a row from the mean row; NaN for sparse rows, whose zeros centring destroys."""
+    if is_sparse(X):
+        return math.nan
+    step = max(CHUNK // (8 * max(X.shape[1], 1)), 1)
+    parts = [slice(begin, begin + step) for begin in range(0, X.shape[0], step)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = sum(X[part].sum(axis=0, dtype=np.float64) for part in parts) / X.shape[0]
+        return max(float(np.linalg.norm(X[part] - mean, axis=1).max()) for part in parts)

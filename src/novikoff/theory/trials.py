@@ -1,0 +1,209 @@
+"""What the perceptron does when it is tried: in many orders, and on rows held out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.arrays import is_sparse
+from novikoff.model import Model, Settings
+from novikoff.scaling import Scaling
+from novikoff.sources.block import Block, Csr
+from novikoff.sources.features import Features, NumberedFeatures
+from novikoff.theory.problem import Problem
+from novikoff.training import Plan, Run, fit
+
+Counts = npt.NDArray[np.int64]
+
+LEAST_ORDERS = 3  # that are tried however long they take
+MOST_ROWS = 100_000  # of which rows are held out
+EPOCHS = 5  # of every way that is tried on rows held out
+HELD_OUT = 0.25
+
+
+class Clock:
+    """Seconds that are left of a limit."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.end = float("inf") if limit is None else time.monotonic() + limit
+
+    @property
+    def left(self) -> float:
+        return max(self.end - time.monotonic(), 0.0)
+
+    def part(self, share: float) -> float | None:
+        """This share of what is left, as a limit for something else: a moment at least."""
+        return None if self.end == float("inf") else max(share * self.left, 0.05)
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Mistakes in each of some random orders of the rows."""
+
+    rule: str
+    mistakes: Counts
+    epochs: Counts
+    converged: npt.NDArray[np.bool_]
+    one_pass: bool  # one epoch each, since no number of them would end
+
+    @property
+    def quartiles(self) -> tuple[float, float, float]:
+        low, middle, high = np.percentile(self.mistakes, [25, 50, 75]).tolist()
+        return low, middle, high
+
+    def to_dict(self) -> dict[str, Any]:
+        low, middle, high = self.quartiles
+        return {
+            "rule": self.rule,
+            "orders": len(self.mistakes),
+            "passes": "one" if self.one_pass else "until no mistake is made",
+            "converged": int(self.converged.sum()),
+            "least": int(self.mistakes.min()),
+            "quartiles": [low, middle, high],
+            "most": int(self.mistakes.max()),
+            "mistakes": self.mistakes.tolist(),
+            "epochs": self.epochs.tolist(),
+        }
+
+
+def run(
+    problem: Problem, rule: str, ties: str, *, max_epochs: int, order: str, seed: int, clock: Clock
+) -> tuple[Model, Run]:
+    """One fit, which ends early when the time is up."""
+    settings = Settings(rule=rule, ties=ties, bias_square=problem.bias**2)
+    plan = Plan(
+        max_epochs=max_epochs,
+        order=order,
+        rng=np.random.default_rng(seed),
+        callback=lambda _: clock.left <= 0,
+    )
+    model, made = fit(problem.X, problem.labels, problem.n_classes, settings, plan, weights=problem.weights)
+    if made.interrupted:
+        raise KeyboardInterrupt
+    return model, made
+
+
+def in_orders(
+    problem: Problem,
+    rules: tuple[str, ...],
+    ties: str,
+    *,
+    n_orders: int,
+    max_epochs: int,
+    seed: int,
+    clock: Clock,
+) -> Iterator[list[Orders]]:
+    """Try the rules on the same random orders, until there are `n_orders` or the time is up.
+
+    Yields what is known after every order.
+    """
+    made: dict[str, list[tuple[int, int, bool]]] = {rule: [] for rule in rules}
+    for k in range(n_orders):
+        if k >= LEAST_ORDERS and clock.left <= 0:
+            return
+        for rule in rules:
+            model, ran = run(
+                problem, rule, ties, max_epochs=max_epochs, order="shuffle", seed=seed + k, clock=clock
+            )
+            made[rule].append((model.total("mistakes"), len(ran.history), ran.converged))
+        yield [
+            Orders(
+                rule,
+                np.array([m for m, _, _ in tried], dtype=np.int64),
+                np.array([e for _, e, _ in tried], dtype=np.int64),
+                np.array([c for _, _, c in tried]),
+                max_epochs == 1,
+            )
+            for rule, tried in made.items()
+        ]
+
+
+# ---- rows held out -----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Way:
+    """A way to learn, by the names of the parameters."""
+
+    rule: str = "perceptron"
+    average: bool = False
+    scale: str | None = None
+
+    def __str__(self) -> str:
+        said = [self.rule] + ["averaged"] * self.average + ([f"scale {self.scale}"] if self.scale else [])
+        return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Errors of a way on rows held out."""
+
+    way: Way
+    errors: int
+    rows: int
+
+    @property
+    def rate(self) -> float:
+        return self.errors / self.rows
+
+    @property
+    def doubt(self) -> float:
+        """The standard error of the rate."""
+        p = (self.errors + 1) / (self.rows + 2)
+        return float(np.sqrt(p * (1 - p) / self.rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        return vars(self.way) | {"errors": self.errors, "rows": self.rows, "rate": self.rate}
+
+
+WAYS = (
+    Way(),
+    Way(average=True),
+    Way("normalized", average=True),
+    Way("pa1", average=True),
+    Way(average=True, scale="maxabs"),
+    Way(average=True, scale="standard"),
+)
+
+
+def held_out(
+    problem: Problem, ties: str, *, seed: int, clock: Clock, features: Features | None = None
+) -> Iterator[Trial]:
+    """Try each way on three quarters of the rows, and count its errors on the others.
+
+    At most `MOST_ROWS` rows are used, and a random part of them where there are more.
+    """
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(problem.n_rows)[:MOST_ROWS]
+    cut = int(len(chosen) * HELD_OUT)
+    rest, held = np.sort(chosen[cut:]), np.sort(chosen[:cut])
+    if not cut or len(np.unique(problem.labels[rest])) < problem.n_classes:
+        return
+    learned, judged = problem.some(rest), problem.some(held)
+    for way in WAYS:
+        if clock.left <= 0:
+            return
+        a, b = _scaled(way.scale, learned.X, judged.X, features)
+        settings = Settings(rule=way.rule, ties=ties, bias_square=problem.bias**2, average=way.average)
+        plan = Plan(max_epochs=EPOCHS, rng=np.random.default_rng(seed), callback=lambda _: clock.left <= 0)
+        model, made = fit(a, learned.labels, problem.n_classes, settings, plan, weights=learned.weights)
+        if made.interrupted:
+            raise KeyboardInterrupt
+        predicted = model.scorer(averaged=way.average).predict(b, -1)
+        yield Trial(way, int(np.count_nonzero(predicted != judged.labels)), len(held))
+
+
+def _scaled(kind: str | None, learned: Any, judged: Any, features: Features | None) -> tuple[Any, Any]:
+    if kind is None:
+        return learned, judged
+    features = features or NumberedFeatures(learned.shape[1], fixed=True)
+    a, b = _as_block(learned), _as_block(judged)
+    scaling = Scaling.measure(kind, [Block(a, None, None, 0, str)], features)
+    return scaling.transform(a), scaling.transform(b)
+
+
+def _as_block(X: Any) -> Any:
+    return Csr(X.data, X.indices, X.indptr, X.shape) if is_sparse(X) else X

@@ -1,0 +1,162 @@
+"""`novikoff diagnose`: the findings of `theory.diagnose` on files, and what it writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from novikoff.cli import progress
+from novikoff.cli.app import make_app
+from novikoff.cli.opening import open_data
+from novikoff.theory import diagnose
+
+APP = make_app(("diagnose", "fit"))
+
+
+def run(*arguments: object, code: int = 0, **more):
+    result = CliRunner().invoke(APP, [str(a) for a in arguments], **more)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def rows(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return np.round(rng.normal(0, 0.4, (n, 3)) + 1.2 * (2 * y[:, None] - 1), 3), y
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = rows()
+    lines = [f"{k} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(x)) for x, k in zip(X, y, strict=True)]
+    Path("a.svm").write_text("\n".join(lines) + "\n")
+    names = np.array(["ham", "spam"])[y]
+    table = [f"{a},{b},{c},{name}" for (a, b, c), name in zip(X, names, strict=True)]
+    Path("a.csv").write_text("\n".join(["a,b,c,label", *table]) + "\n")
+    return tmp_path
+
+
+def test_findings_are_those_of_the_library():
+    said = json.loads(run("diagnose", "a.svm", "--json", "--n-orders", 5).stdout)
+    expected = diagnose(*rows(), n_orders=5).to_dict()
+    assert said["verdict"] == expected["verdict"] == "separable"
+    for name in ("radius", "margin", "unit_margin"):
+        assert said[name] == pytest.approx(expected[name], rel=1e-3)
+    assert said["run"] == expected["run"]
+    assert [o["mistakes"] for o in said["orders"]] == [o["mistakes"] for o in expected["orders"]]
+    assert said["classes"] == expected["classes"]
+
+
+def test_text_pictures_and_page():
+    said = run("diagnose", "a.csv", "--n-orders", 3, "--plot", "a.png", "--html", "a.html").stdout
+    assert said.startswith("Diagnosis of 80 rows × 3 features, 2 classes\n  classes ")
+    assert "saved      a.png" in said and "saved      a.html" in said
+    assert Path("a.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("a.html").read_text().count("data:image/png") == 4
+    run("diagnose", "a.csv", "--n-orders", 1, "--plot", "a.svg", "-q")
+    assert b"<svg" in Path("a.svg").read_bytes()
+    assert sorted(p.name for p in Path().iterdir()) == ["a.csv", "a.html", "a.png", "a.svg", "a.svm"]
+
+
+def test_declared_classes_keep_their_order():
+    first = json.loads(run("diagnose", "a.csv", "--json", "--n-orders", 1, "--classes", "spam,ham").stdout)
+    assert list(first["classes"]) == ["spam", "ham"]
+    other = json.loads(run("diagnose", "a.csv", "--json", "--n-orders", 1, "--positive", "ham").stdout)
+    assert list(other["classes"]) == ["other", "ham"]
+
+
+def test_standard_input_is_read():
+    text = Path("a.svm").read_bytes()
+    said = run("diagnose", "-", "--format", "libsvm", "--n-orders", 1, input=text).stdout
+    assert "80 rows × 3 features" in said
+
+
+def test_files_of_several_blocks_are_read_whole(monkeypatch):
+    """Blocks share their memory unless asked not to: each must be kept as it was."""
+    whole = json.loads(run("diagnose", "a.svm", "--json", "--n-orders", 2).stdout)
+    monkeypatch.setattr("novikoff.cli.diagnose.open_data", partial(open_data, block_size=300))
+    parts = json.loads(run("diagnose", "a.svm", "--json", "--n-orders", 2).stdout)
+    for said in (whole, parts):
+        del said["seconds"]
+    assert parts == whole
+
+
+def test_equal_rows_are_named_by_their_lines():
+    Path("two.svm").write_text("1 1:2\n0 1:5\n1 2:1\n0 1:2\n")
+    said = run("diagnose", "two.svm", "--n-orders", 1).stdout
+    assert "look at    two.svm, line 1, and two.svm, line 4: equal" in said
+    Path("w.csv").write_text("a,label,w\n9,x,0\n2,x,1\n5,y,1\n2,y,1\n")
+    found = json.loads(run("diagnose", "w.csv", "--weight", "w", "--json", "--n-orders", 1).stdout)
+    assert found["contradictions"]["first"] == [0, 2]
+    assert [place.split(", ")[1] for place in found["contradiction_at"]] == ["line 3", "line 5"]
+
+
+def test_weights_of_zero_leave_rows_out():
+    lines = Path("a.csv").read_text().splitlines()
+    weighted = [f"{lines[0]},w", *(f"{line},{k % 2}" for k, line in enumerate(lines[1:]))]
+    Path("w.csv").write_text("\n".join(weighted) + "\n")
+    said = json.loads(run("diagnose", "w.csv", "--weight", "w", "--json", "--n-orders", 1).stdout)
+    assert said["rows"] == 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--plot", "a.txt"), ".png, .svg, .pdf"),
+        (("--plot", "none/a.png"), "no folder"),
+        (("--html", "a.png"), ".html"),
+        (("--n-orders", 0), "whole number"),
+        (("--time-limit", 0), "a number > 0"),
+        (("--classes", "grow"), "nothing grows"),
+    ],
+)
+def test_bad_usage_is_named(arguments, said):
+    result = run("diagnose", "a.svm", *arguments, code=2)
+    assert said in " ".join(result.stderr.split())
+
+
+def test_bad_files_are_named():
+    Path("one.svm").write_text("1 1:2\n1 1:3\n")
+    assert "one.svm: there must be at least two classes" in run("diagnose", "one.svm", code=1).stderr
+    Path("none.svm").write_text("")
+    assert "none.svm" in run("diagnose", "none.svm", code=1).stderr
+    Path("bad.svm").write_text("1 1:2\n0 1:x\n")
+    assert "bad.svm, line 2" in run("diagnose", "bad.svm", code=1).stderr
+
+
+def test_no_scikit_learn_is_loaded():
+    code = (
+        "import sys\n"
+        "sys.argv = ['novikoff', 'diagnose', 'a.svm', '-q', '--n-orders', '1', '--plot', 'x.png']\n"
+        "from novikoff.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "assert 'matplotlib' in sys.modules and 'sklearn' not in sys.modules\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_ctrl_c_shows_what_is_known(monkeypatch):
+    """Its code is 130, and pictures are drawn of what there is."""
+
+    def watch(text, fraction):
+        if "random order 2" in text:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress, "told", lambda wanted: nullcontext(watch))
+    result = run("diagnose", "a.svm", "--plot", "a.png", "--n-orders", 50, code=130)
+    assert "interrupted; the findings are what was known" in result.stderr
+    assert "interrupted after" in result.stdout and "≤ γ ≤" in result.stdout
+    assert Path("a.png").exists()
