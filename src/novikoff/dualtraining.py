@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.conjunctions import ConjunctionLearner, MonotoneConjunction
 from novikoff.dual import DualLearner
 from novikoff.dualmodel import DualModel
 from novikoff.model import Floats, Ints
 from novikoff.training import Plan, Record, Run, record_line
+
+Learner = DualLearner | ConjunctionLearner
 
 
 def fit(
@@ -25,7 +28,8 @@ def fit(
     cache_bytes: int = 0,
 ) -> tuple[DualModel, Run]:
     """Learn from all rows until an epoch passes without an update, or the plan ends it."""
-    learner = DualLearner(
+    own_way = isinstance(earlier.kernel, MonotoneConjunction)
+    learner = (ConjunctionLearner if own_way else DualLearner)(
         earlier,
         X,
         labels,
@@ -58,7 +62,7 @@ def fit(
     return learner.model(), run
 
 
-def _worst_epoch(learner: DualLearner) -> bool:
+def _worst_epoch(learner: Learner) -> bool:
     """Up to one update a row, each of the row that is most violated; whether none is any more."""
     for _ in range(len(learner.labels)):
         margins = worst(learner)
@@ -71,8 +75,10 @@ def _worst_epoch(learner: DualLearner) -> bool:
     return False
 
 
-def worst(learner: DualLearner) -> Floats:
+def worst(learner: Learner) -> Floats:
     """The smallest y·s of each row: of its columns, or of the differences to its rivals."""
+    if isinstance(learner, ConjunctionLearner):
+        return learner.margins()
     scores, labels = learner.scores, learner.labels
     if learner.joint:
         own = np.arange(len(labels)), labels
@@ -86,8 +92,10 @@ def worst(learner: DualLearner) -> Floats:
     return np.asarray(signed.min(axis=1))
 
 
-def norms(learner: DualLearner) -> Floats:
+def norms(learner: Learner) -> Floats:
     """‖w‖ of each column: ‖w‖² = Σ α·s over the supports, whose scores are known."""
+    if isinstance(learner, ConjunctionLearner):
+        return learner.norms()
     if not len(learner.updates):
         return np.zeros(learner.earlier.n_columns)
     moves = np.array(learner.updates.move)
@@ -95,12 +103,12 @@ def norms(learner: DualLearner) -> Floats:
     return np.sqrt(np.maximum(squares, 0.0))
 
 
-def norm(learner: DualLearner) -> float:
+def norm(learner: Learner) -> float:
     """‖w‖ over all columns."""
     return float(np.linalg.norm(norms(learner)))
 
 
-def _judge(learner: DualLearner, run: Run) -> None:
+def _judge(learner: Learner, run: Run) -> None:
     """Is every row strictly on its own side? Exactly, by the last scores."""
     margins = worst(learner)
     slack = learner.rounding.slack().max() * learner.rounding.sizes * 2
@@ -114,6 +122,9 @@ def _judge(learner: DualLearner, run: Run) -> None:
         strict &= learner.is_right(row, strictly=True)
     run.verdict = "separated" if strict else "undecided"
     run.training_errors = 0 if run.consistent else None
+    if isinstance(learner, ConjunctionLearner):
+        run.margin = learner.margin()
+        return
     lengths = norms(learner)
     if learner.joint or len(lengths) == 1:
         total = float(np.linalg.norm(lengths))

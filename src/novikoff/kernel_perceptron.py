@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from novikoff import dualtraining
 from novikoff.classifier import PerceptronClassifier, generator
+from novikoff.conjunctions import MonotoneConjunction
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel
 from novikoff.labels import Classes
@@ -138,6 +139,8 @@ class KernelPerceptron(PerceptronClassifier):
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"a precomputed kernel must be square, but X has the shape {X.shape}.")
             return PrecomputedKernel(offset)
+        if self.kernel == "monotone_conjunction":
+            return MonotoneConjunction(offset)
         gamma = self.gamma
         if gamma == "auto":
             gamma = 1 / X.shape[1]
