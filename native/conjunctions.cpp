@@ -97,6 +97,14 @@ void bind_conjunctions(nb::module_& m) {
             nb::arg("labels"), nb::arg("order"), nb::arg("begin"), nb::arg("end"), nb::arg("count"), nb::arg("limit"),
             "Visit rows until `limit` updates have been made; the position reached.")
         .def(
+            "move",
+            [](ConjunctionLearner& l, int64_t row, int64_t count, const Order& moves) {
+                check_range(row, row + 1, l.n());
+                if (int64_t(moves.shape(0)) != l.n_columns()) throw std::invalid_argument("as many moves as columns");
+                l.move(row, count, moves.data());
+            },
+            nb::arg("row"), nb::arg("count"), nb::arg("moves"), "One update as given.")
+        .def(
             "push",
             [](ConjunctionLearner& l, int64_t begin, int64_t end) {
                 check_range(begin, end, l.n());
@@ -137,7 +145,7 @@ void bind_conjunctions(nb::module_& m) {
             nb::arg("labels"), "The smallest y s of every row, as (x, e) for x 2^e.")
         .def("norms_squared", [](const ConjunctionLearner& l) {
             return with_exponents(1, l.n_columns(), [&](int64_t, int64_t c, int64_t& e) { return l.norm_squared(c, e); });
-        }, "|w|^2 of every column, as (x, e) for x 2^e.")
+        }, "What the updates made added to |w|^2 of every column, as (x, e) for x 2^e.")
         .def("scores", [](const ConjunctionLearner& l) {
             return with_exponents(l.n(), l.n_columns(), [&](int64_t i, int64_t c, int64_t& e) { return l.score(i, c, e); });
         }, "The scores of every row, as (x, e) for x 2^e.");

@@ -136,6 +136,9 @@ struct Whole {
 // The perceptron in its dual form over packed rows. Row i has its scores as whole numbers, which hold the first
 // upto[i] updates; the rest are added when the row is visited, or by `push` to all rows.
 class ConjunctionLearner {
+    struct Made {
+        int64_t row, visit;
+    };
     const Bits& rows;
     const int64_t columns;
     const bool joint, tie_is_mistake, bias;
@@ -168,6 +171,13 @@ class ConjunctionLearner {
         for (int64_t j = 0; j < digits_for(ones); ++j) mine[j] += 2 * m * __int128(score[j]);
         add_power(mine, ones, __int128(m) * m);
         if (bias) mine[0] += m * m;
+    }
+
+    void update(int64_t i, int64_t count) {
+        made.push_back({i, count});
+        for (int64_t e = first.back(); e < int64_t(column.size()); ++e)
+            lengthen(column[size_t(e)], factor[size_t(e)], number(i, column[size_t(e)]), rows.ones(i));
+        add(rows[i]);
     }
 
     bool beats(int64_t i, int64_t a, int64_t b) const {  // score a > score b
@@ -204,10 +214,7 @@ class ConjunctionLearner {
     }
 
   public:
-    struct Update {
-        int64_t row, visit;
-    };
-    std::vector<Update> made;
+    std::vector<Made> made;
 
     ConjunctionLearner(const Bits& x, int64_t n_columns, bool is_joint, bool ties, bool with_bias)
         : rows(x), columns(n_columns), joint(is_joint), tie_is_mistake(ties), bias(with_bias), upto(size_t(x.n), 0) {
@@ -221,21 +228,10 @@ class ConjunctionLearner {
     int64_t n_columns() const { return columns; }
     int64_t updates() const { return int64_t(first.size()) - 1; }
 
-    // What was learned before, from other rows: alpha has a line a support.
+    // What was learned before, from other rows: alpha has a line a support. Norms are counted from here on.
     void begin_with(const Bits& earlier, const int64_t* alpha) {
-        for (int64_t z = 0; z < earlier.n; ++z) width = std::max(width, digits_for(earlier.ones(z)));
-        norm2.assign(size_t(columns * width), 0);
+        if (earlier.d != rows.d) throw std::invalid_argument("rows and supports have different numbers of columns");
         for (int64_t z = 0; z < earlier.n; ++z) {
-            std::vector<__int128> score(size_t(columns * width), 0);
-            for (int64_t v = 0; v < z; ++v) {
-                const int64_t k = common(earlier[z], earlier[v], earlier.words);
-                for (int64_t c = 0; c < columns; ++c) {
-                    add_power(&score[size_t(c * width)], k, __int128(alpha[v * columns + c]));
-                    if (bias) score[size_t(c * width)] += alpha[v * columns + c];
-                }
-            }
-            for (int64_t c = 0; c < columns; ++c)
-                lengthen(c, alpha[z * columns + c], &score[size_t(c * width)], earlier.ones(z));
             for (int64_t c = 0; c < columns; ++c)
                 if (alpha[z * columns + c]) column.push_back(int32_t(c)), factor.push_back(alpha[z * columns + c]);
             add(earlier[z]);
@@ -278,13 +274,16 @@ class ConjunctionLearner {
         for (; t < to && updates() < enough; ++t) {
             const int64_t i = order[t];
             catch_up(i);
-            if (!decide(i, labels[i])) continue;
-            made.push_back({i, count + t - from});
-            for (int64_t e = first.back(); e < int64_t(column.size()); ++e)
-                lengthen(column[size_t(e)], factor[size_t(e)], number(i, column[size_t(e)]), rows.ones(i));
-            add(rows[i]);
+            if (decide(i, labels[i])) update(i, count + t - from);
         }
         return t;
+    }
+    // One update as given: moves has a number a column.
+    void move(int64_t i, int64_t count, const int64_t* moves) {
+        catch_up(i);
+        for (int64_t c = 0; c < columns; ++c)
+            if (moves[c]) column.push_back(int32_t(c)), factor.push_back(moves[c]);
+        update(i, count);
     }
 
     // The moves of update u, counted from those of `begin_with` on.

@@ -10,19 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from novikoff import _core
 from novikoff.arrays import in_order, is_sparse, rows_of
-from novikoff.dual import PART, Rounding, Updates
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
 from novikoff.model import Floats, Ints, threads
+from novikoff.training import Run
 
 PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
 SLICE = 1 << 14  # visits of one native call
+PART = 2048  # rows that one thread brings up to date at a time
 LARGEST = 1023  # the largest power of two that a float holds
 
 
@@ -103,8 +104,34 @@ def _rows_at_once(terms: int) -> int:
     return max((1 << 22) // max(terms, 1), 1)
 
 
+class Update(NamedTuple):
+    """One mistaken row."""
+
+    row: int
+    visit: int  # visits made before it
+    move: Floats  # −1, 0 or +1 for each column of scores
+
+
+class Scaled(NamedTuple):
+    """Numbers x·2^e of any size: whole numbers, rounded to the 53 bits of x."""
+
+    x: Floats
+    e: Rows
+
+    def first_smallest(self) -> int:
+        """Where the smallest lies."""
+        mantissa, size = np.frexp(self.x)
+        sign = np.sign(self.x)
+        return int(np.lexsort((mantissa, sign * (size + self.e), sign))[0])
+
+    def floats(self) -> Floats:
+        """As they are; infinite from 2^1024 on."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.ldexp(self.x, self.e))
+
+
 class ConjunctionLearner:
-    """What `dual.DualLearner` is for floats, with whole numbers: see native/conjunctions.h.
+    """What `dual.DualLearner` is for floats, in whole numbers: see native/conjunctions.h.
 
     A row's scores are brought up to date when it is visited, and those of all rows, by several threads, after
     every `PENDING` updates.
@@ -117,22 +144,21 @@ class ConjunctionLearner:
         labels: Ints,
         *,
         tie_is_mistake: bool = False,
-        cache_bytes: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.earlier, self.X, self.labels = earlier, X, np.ascontiguousarray(labels)
-        self.joint, self.tie_is_mistake = earlier.joint, tie_is_mistake
-        self.jobs = threads(n_jobs)
-        n, columns = len(labels), earlier.n_columns
-        self.native = _core.ConjunctionLearner(
-            pack(X), columns, self.joint, tie_is_mistake, bool(earlier.kernel.offset)
-        )
+        self.joint, self.bias = earlier.joint, bool(earlier.kernel.offset)
+        self.ties_hurt = tie_is_mistake
+        self.jobs, packed = threads(n_jobs), pack(X)
+        self.native = _core.ConjunctionLearner(packed, earlier.n_columns, self.joint, tie_is_mistake, self.bias)
+        self.log2_radius = _log2_radius(packed, self.bias)
         if len(earlier.used):
             alpha = earlier.coefficients(averaged=False).astype(np.int64)
             self.native.begin_with(pack(earlier.vectors), alpha)
-        self.rounding = Rounding(columns, np.ones(n), n, exact=True)  # there is none
-        self.updates = Updates()
-        self.visits = self.close = 0
+            self._push()
+        self.updates: list[Update] = []
+        self.visits = 0
+        self.squares_before: Floats = getattr(earlier, "squares", np.zeros(earlier.n_columns))
 
     # -- learning
     def epoch(self, order: Rows) -> int:
@@ -140,81 +166,107 @@ class ConjunctionLearner:
         before, at = len(self.updates), 0
         order = np.ascontiguousarray(order, dtype=np.int64)
         while at < len(order):
-            since = self.native.n_made
             end = min(at + SLICE, len(order))
             reached = self.native.visit(self.labels, order, at, end, self.visits, PENDING)
             self.visits += reached - at
             at = reached
-            row, visit, moves = self.native.made(since)
-            self.updates.row += row.tolist()
-            self.updates.visit += visit.tolist()
-            self.updates.move += list(moves)
-            if len(row):
-                self._push()
+            self._take()
         return len(self.updates) - before
+
+    def visit_worst(self) -> int:
+        """One visit to the most violated row, or to each class's own (one-vs-rest); the number of updates."""
+        before, found = len(self.updates), dict[int, Rows]()
+        for c in range(1 if self.joint else self.earlier.n_columns):
+            row = self._most_violated(c)
+            if row is not None:
+                found.setdefault(row, np.zeros(self.earlier.n_columns, dtype=np.int64))
+                found[row][c] = self._sides(c)[row]
+        for row, moves in found.items():
+            if self.joint:
+                self.native.visit(self.labels, np.array([row], dtype=np.int64), 0, 1, self.visits, 1)
+            else:
+                self.native.move(row, self.visits, moves)
+        self.visits += len(found) > 0  # nothing violated, so nothing was visited
+        self._take()
+        return len(self.updates) - before
+
+    def _most_violated(self, c: int) -> int | None:
+        """The row of the smallest d that is a mistake, of one column or of the classes together."""
+        d = self._distances(c)
+        if (d.x < 0).any():
+            return d.first_smallest()
+        if self.joint:
+            ties = (row for row in np.flatnonzero(d.x == 0).tolist() if not self.is_right(row))
+        else:
+            ties = iter(np.flatnonzero((d.x == 0) & (self.ties_hurt | (self._sides(c) < 0))).tolist())
+        return next(ties, None)
+
+    def _sides(self, c: int) -> Rows:
+        """y = ±1 of all rows, for a column."""
+        return np.where(self.labels == (1 if self.earlier.n_columns == 1 else c), 1, -1)
+
+    def _distances(self, c: int) -> Scaled:
+        """y·s of all rows for a column, or the smallest s_y − s_rival."""
+        if self.joint:
+            return Scaled(*(a[:, 0] for a in self.native.margins(self.labels)))
+        x, e = (a[:, c] for a in self.native.scores())
+        return Scaled(x * self._sides(c), e)
+
+    def _take(self) -> None:
+        """Record the updates that were made, and add them to all rows."""
+        row, visit, moves = self.native.made(len(self.updates))
+        self.updates += map(Update, row.tolist(), visit.tolist(), moves)
+        if len(row):
+            self._push()
 
     def _push(self) -> None:
         n = len(self.labels)
         in_parallel(lambda i: self.native.push(i, min(i + PART, n)), range(0, n, PART), self.jobs)
 
-    # -- what it comes to
-    def margins(self) -> Floats:
-        """The smallest y·s of each row; if negative ones pass 2^1000, all are scaled, and no sign is lost."""
-        values, exponents = self._margins()
-        sizes = np.frexp(values)[1] + exponents
-        down = max(0, int(sizes[values < 0].max(initial=0)) - 1000)
-        with np.errstate(over="ignore", under="ignore"):
-            margins = np.ldexp(values, exponents - down)
-        top, least = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnormal
-        lost = (margins == 0) & (values != 0)
-        return np.where(lost, np.copysign(least, values), np.clip(margins, -top, top))
+    # -- what came of it
+    def squares(self) -> Floats:
+        """‖w‖² of each column, a whole number rounded; infinite from 2^1024 on."""
+        return np.asarray(self.squares_before + self._gain().floats())
 
-    def _margins(self) -> tuple[Floats, Rows]:
-        self._push()
-        values, exponents = self.native.margins(self.labels)
-        return values[:, 0], exponents[:, 0]
-
-    @property
-    def scores(self) -> Floats:
-        """Of all rows; infinite from 2^1024 on."""
-        self._push()
-        with np.errstate(over="ignore"):
-            return np.asarray(np.ldexp(*self.native.scores()))
-
-    def log2_norms(self) -> Floats:
-        """log₂‖w‖ of each column, −∞ for w = 0; ‖w‖² is a whole number, kept exactly."""
-        values, exponents = (a[0] for a in self.native.norms_squared())
-        with np.errstate(divide="ignore"):
-            return np.asarray((np.log2(values) + exponents) / 2)
-
-    def norms(self) -> Floats:
-        """‖w‖ of each column; infinite from 2^1024 on."""
-        values, exponents = (a[0] for a in self.native.norms_squared())
-        with np.errstate(over="ignore"):  # exponents are even
-            return np.asarray(np.ldexp(np.sqrt(values), exponents // 2))
-
-    def margin(self) -> float:
-        """The smallest y·s/‖w‖, infinite where float64 cannot hold it: of all rows and columns."""
-        squares, doubled = (a[0] for a in self.native.norms_squared())
-        if not squares.all():
-            return 0.0
-        if self.joint or len(squares) == 1:
-            values, exponents = (a[:, None] for a in self._margins())
-            powers = int(doubled.max())
-            squares = np.array([float(np.ldexp(squares, doubled - powers).sum())])
-            doubled = np.array([powers])
-        else:
-            self._push()
-            values, exponents = self.native.scores()
-            values = -values
-            values[np.arange(len(values)), self.labels] *= -1
-        quotients = values / np.sqrt(squares)
-        with np.errstate(over="ignore", under="ignore"):
-            return float(np.ldexp(quotients, exponents - doubled // 2).min())
+    def _gain(self) -> Scaled:
+        return Scaled(*(a[0] for a in self.native.norms_squared()))
 
     def is_right(self, row: int, *, strictly: bool = False) -> bool:
         """Whether the last weights get a row right; `strictly`: with no score at 0."""
         return self.native.is_right(row, int(self.labels[row]), strictly)
+
+    def judge(self, run: Run) -> None:
+        """Is every row strictly on its own side? Exactly.
+
+        Where only ties at 0 stand against it and there is a bias, they can be lifted through it by half of what
+        the others can spare, which is at least 1.
+        """
+        n = len(self.labels)
+        run.consistent = all(self.is_right(row) for row in range(n))
+        strict = run.consistent and all(self.is_right(row, strictly=True) for row in range(n))
+        run.verdict = "separated" if strict or (run.consistent and self.bias) else "undecided"
+        run.margin = self._margin(lift=run.consistent and not strict and self.bias)
+
+    def _margin(self, *, lift: bool) -> float:
+        """The smallest d/‖w‖ of all rows and columns; infinite where float64 cannot hold it."""
+        columns, found = self.earlier.n_columns, []
+        moves = np.array([u.move for u in self.updates]).reshape(-1, columns)
+        bias = self.earlier.moves.sum(axis=0) + moves.sum(axis=0)
+        gain = self._gain()
+        for c in range(1 if self.joint else columns):
+            d, of = self._distances(c), slice(None) if self.joint else slice(c, c + 1)
+            at = d.first_smallest()
+            smallest, exponent = float(d.x[at]), int(d.e[at])
+            power = int(gain.e[of].max())  # even
+            square = float((np.ldexp(self.squares_before[of], -power) + np.ldexp(gain.x[of], gain.e[of] - power)).sum())
+            if lift and smallest == 0:  # every other d is a whole number, so that 1/2 can be spared
+                up = np.arange(columns, 0, -1) / (2 * (columns - 1)) if self.joint else np.array([0.5])
+                smallest = float(-np.diff(up).max(initial=-0.5))
+                square += math.ldexp(float((2 * up * bias[of] + up**2).sum()), -power)
+            quotient = smallest / math.sqrt(square) if square > 0 else 0.0
+            with np.errstate(over="ignore", under="ignore"):
+                found.append(float(np.ldexp(quotient, exponent - power // 2)))
+        return min(found)
 
     def model(self) -> DualModel:
         """What has been learned, with what was before."""
@@ -222,9 +274,7 @@ class ConjunctionLearner:
         return self.earlier.extended(self.X, row, visit, moves, self.visits)
 
 
-def log2_radius(kernel: Kernel, X: Any) -> float:
-    """log₂ R, R = max √K(x, x), also where R overflows."""
-    if isinstance(kernel, MonotoneConjunction):
-        return float(kernel.log2_diagonal(X).max()) / 2
-    diagonal = kernel.diagonal(X)
-    return math.nan if diagonal is None else float(np.log2(diagonal.max())) / 2
+def _log2_radius(packed: _core.Bits, bias: bool) -> float:
+    """log₂ of the largest √K(x, x), also where that overflows."""
+    ones = float(packed.ones().max(initial=0))
+    return float(np.logaddexp2(ones, 0.0 if bias else -math.inf)) / 2

@@ -28,15 +28,18 @@ def fit(
     cache_bytes: int = 0,
 ) -> tuple[DualModel, Run]:
     """Learn from all rows until an epoch passes without an update, or the plan ends it."""
-    own_way = isinstance(earlier.kernel, MonotoneConjunction)
-    learner = (ConjunctionLearner if own_way else DualLearner)(
-        earlier,
-        X,
-        labels,
-        tie_is_mistake=tie_is_mistake,
-        cache_bytes=cache_bytes,
-        n_jobs=plan.n_jobs,
-    )
+    learner: Learner
+    if isinstance(earlier.kernel, MonotoneConjunction):
+        learner = ConjunctionLearner(earlier, X, labels, tie_is_mistake=tie_is_mistake, n_jobs=plan.n_jobs)
+    else:
+        learner = DualLearner(
+            earlier,
+            X,
+            labels,
+            tie_is_mistake=tie_is_mistake,
+            cache_bytes=cache_bytes,
+            n_jobs=plan.n_jobs,
+        )
     run = Run(n_rows=len(labels))
     try:
         for epoch in range(plan.max_epochs):
@@ -47,7 +50,8 @@ def fit(
                 n = len(labels)
                 order = plan.rng.permutation(n) if plan.order == "shuffle" else np.arange(n, dtype=np.int64)
                 run.converged = learner.epoch(order) == 0
-            made = np.array(learner.updates.move[before:]).reshape(-1, earlier.n_columns)
+            moves = learner.updates.move if isinstance(learner, DualLearner) else [u.move for u in learner.updates]
+            made = np.array(moves[before:]).reshape(-1, earlier.n_columns)
             count = len(made) if learner.joint else int(np.count_nonzero(made))
             record: Record = {"epoch": epoch + 1, "mistakes": count, "updates": count}
             record |= {"norm": norm(learner), "seconds": time.perf_counter() - started}
@@ -64,6 +68,8 @@ def fit(
 
 def _worst_epoch(learner: Learner) -> bool:
     """Up to one update a row, each of the row that is most violated; whether none is any more."""
+    if isinstance(learner, ConjunctionLearner):
+        return any(not learner.visit_worst() for _ in range(len(learner.labels)))
     for _ in range(len(learner.labels)):
         margins = worst(learner)
         hurts = learner.labels != 0 if learner.joint else learner.labels == 0
@@ -75,10 +81,8 @@ def _worst_epoch(learner: Learner) -> bool:
     return False
 
 
-def worst(learner: Learner) -> Floats:
+def worst(learner: DualLearner) -> Floats:
     """The smallest y·s of each row: of its columns, or of the differences to its rivals."""
-    if isinstance(learner, ConjunctionLearner):
-        return learner.margins()
     scores, labels = learner.scores, learner.labels
     if learner.joint:
         own = np.arange(len(labels)), labels
@@ -95,7 +99,7 @@ def worst(learner: Learner) -> Floats:
 def norms(learner: Learner) -> Floats:
     """‖w‖ of each column: ‖w‖² = Σ α·s over the supports, whose scores are known."""
     if isinstance(learner, ConjunctionLearner):
-        return learner.norms()
+        return np.sqrt(learner.squares())
     if not len(learner.updates):
         return np.zeros(learner.earlier.n_columns)
     moves = np.array(learner.updates.move)
@@ -110,6 +114,9 @@ def norm(learner: Learner) -> float:
 
 def _judge(learner: Learner, run: Run) -> None:
     """Is every row strictly on its own side? Exactly, by the last scores."""
+    if isinstance(learner, ConjunctionLearner):
+        learner.judge(run)
+        return
     margins = worst(learner)
     slack = learner.rounding.slack().max() * learner.rounding.sizes * 2
     doubtful = np.flatnonzero(np.abs(margins) <= slack)
@@ -122,9 +129,6 @@ def _judge(learner: Learner, run: Run) -> None:
         strict &= learner.is_right(row, strictly=True)
     run.verdict = "separated" if strict else "undecided"
     run.training_errors = 0 if run.consistent else None
-    if isinstance(learner, ConjunctionLearner):
-        run.margin = learner.margin()
-        return
     lengths = norms(learner)
     if learner.joint or len(lengths) == 1:
         total = float(np.linalg.norm(lengths))
