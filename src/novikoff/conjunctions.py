@@ -64,10 +64,6 @@ class MonotoneConjunction(Kernel):
         with np.errstate(over="ignore"):
             return np.asarray(np.ldexp(1.0, pack(X).ones()) + self.offset)
 
-    def log2_diagonal(self, X: Any) -> Floats:
-        """log₂ K(x, x), at any size."""
-        return np.asarray(np.logaddexp2(pack(X).ones(), 0.0 if self.offset else -np.inf))
-
     def own_scores(
         self, X: Any, supports: Any, alpha: Floats, divisor: float, n_jobs: int | None
     ) -> Floats:
@@ -158,7 +154,6 @@ class ConjunctionLearner:
             self._push()
         self.updates: list[Update] = []
         self.visits = 0
-        self.squares_before: Floats = getattr(earlier, "squares", np.zeros(earlier.n_columns))
 
     # -- learning
     def epoch(self, order: Rows) -> int:
@@ -226,7 +221,7 @@ class ConjunctionLearner:
     # -- what came of it
     def squares(self) -> Floats:
         """‖w‖² of each column, a whole number rounded; infinite from 2^1024 on."""
-        return np.asarray(self.squares_before + self._gain().floats())
+        return np.asarray(self.earlier.squares + self._gain().floats())
 
     def _gain(self) -> Scaled:
         return Scaled(*(a[0] for a in self.native.norms_squared()))
@@ -258,7 +253,7 @@ class ConjunctionLearner:
             at = d.first_smallest()
             smallest, exponent = float(d.x[at]), int(d.e[at])
             power = int(gain.e[of].max())  # even
-            square = float((np.ldexp(self.squares_before[of], -power) + np.ldexp(gain.x[of], gain.e[of] - power)).sum())
+            square = float((np.ldexp(self.earlier.squares[of], -power) + np.ldexp(gain.x[of], gain.e[of] - power)).sum())
             if lift and smallest == 0:  # every other d is a whole number, so that 1/2 can be spared
                 up = np.arange(columns, 0, -1) / (2 * (columns - 1)) if self.joint else np.array([0.5])
                 smallest = float(-np.diff(up).max(initial=-0.5))
@@ -271,7 +266,17 @@ class ConjunctionLearner:
     def model(self) -> DualModel:
         """What has been learned, with what was before."""
         row, visit, moves = self.native.made(0)
-        return self.earlier.extended(self.X, row, visit, moves, self.visits)
+        log2_radius = max(self.earlier.log2_radius, self.log2_radius)
+        return self.earlier.extended(
+            self.X,
+            row,
+            visit,
+            moves,
+            max(self.visits, int(visit.max(initial=-1)) + 1),
+            squares=self.squares(),
+            radius=2.0**log2_radius if log2_radius < 1024 else math.inf,
+            log2_radius=log2_radius,
+        )
 
 
 def _log2_radius(packed: _core.Bits, bias: bool) -> float:
