@@ -64,9 +64,7 @@ class MonotoneConjunction(Kernel):
         with np.errstate(over="ignore"):
             return np.asarray(np.ldexp(1.0, pack(X).ones()) + self.offset)
 
-    def own_scores(
-        self, X: Any, supports: Any, alpha: Floats, divisor: float, n_jobs: int | None
-    ) -> Floats:
+    def own_scores(self, X: Any, supports: Any, alpha: Floats, divisor: float, n_jobs: int | None) -> Floats:
         """Exact in sign and winner; a row's scores beyond 2^1000 are scaled down together."""
         rows, packed = pack(X), pack(supports)
         whole, out = alpha.astype(np.int64), np.zeros((rows.n, alpha.shape[1]))
@@ -80,7 +78,14 @@ class MonotoneConjunction(Kernel):
         return out
 
     def own_votes(
-        self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool, n_jobs: int | None
+        self,
+        X: Any,
+        supports: Any,
+        used: Rows,
+        moves: Floats,
+        survived: Floats,
+        joint: bool,
+        n_jobs: int | None,
     ) -> Floats:
         """Of exact prefix sums."""
         rows, packed, small = pack(X), pack(supports), moves.astype(np.int8)
@@ -146,8 +151,11 @@ class ConjunctionLearner:
         self.joint, self.bias = earlier.joint, bool(earlier.kernel.offset)
         self.ties_hurt = tie_is_mistake
         self.jobs, packed = threads(n_jobs), pack(X)
-        self.native = _core.ConjunctionLearner(packed, earlier.n_columns, self.joint, tie_is_mistake, self.bias)
-        self.log2_radius = _log2_radius(packed, self.bias)
+        self.native = _core.ConjunctionLearner(
+            packed, earlier.n_columns, self.joint, tie_is_mistake, self.bias
+        )
+        ones = float(packed.ones().max(initial=0))
+        self.log2_radius = float(np.logaddexp2(ones, 0.0 if self.bias else -math.inf)) / 2
         if len(earlier.used):
             alpha = earlier.coefficients(averaged=False).astype(np.int64)
             self.native.begin_with(pack(earlier.vectors), alpha)
@@ -253,15 +261,29 @@ class ConjunctionLearner:
             at = d.first_smallest()
             smallest, exponent = float(d.x[at]), int(d.e[at])
             power = int(gain.e[of].max())  # even
-            square = float((np.ldexp(self.earlier.squares[of], -power) + np.ldexp(gain.x[of], gain.e[of] - power)).sum())
-            if lift and smallest == 0:  # every other d is a whole number, so that 1/2 can be spared
-                up = np.arange(columns, 0, -1) / (2 * (columns - 1)) if self.joint else np.array([0.5])
-                smallest = float(-np.diff(up).max(initial=-0.5))
+            square = float(
+                (np.ldexp(self.earlier.squares[of], -power) + np.ldexp(gain.x[of], gain.e[of] - power)).sum()
+            )
+            if lift and smallest == 0:
+                up = self._lift(c)
+                smallest = float(-np.diff(up).max()) if self.joint else up[0]
                 square += math.ldexp(float((2 * up * bias[of] + up**2).sum()), -power)
             quotient = smallest / math.sqrt(square) if square > 0 else 0.0
             with np.errstate(over="ignore", under="ignore"):
                 found.append(float(np.ldexp(quotient, exponent - power // 2)))
         return min(found)
+
+    def _lift(self, c: int) -> Floats:
+        """By how much scores are raised, that of a column or, the lower classes more, those of all."""
+        if self.joint:  # differences are whole numbers: where one is not 0, 1/2 can be spared
+            k = self.earlier.n_columns
+            return np.asarray(np.arange(k, 0, -1) / (2 * (k - 1)))
+        d, negative = self._distances(c), self._sides(c) < 0
+        if not negative.any():
+            return np.ones(1)
+        others = Scaled(d.x[negative], d.e[negative])
+        at = others.first_smallest()
+        return np.array([min(float(Scaled(others.x[at], others.e[at]).floats()) / 2, 2.0**400)])
 
     def model(self) -> DualModel:
         """What has been learned, with what was before."""
@@ -277,9 +299,3 @@ class ConjunctionLearner:
             radius=2.0**log2_radius if log2_radius < 1024 else math.inf,
             log2_radius=log2_radius,
         )
-
-
-def _log2_radius(packed: _core.Bits, bias: bool) -> float:
-    """log₂ of the largest √K(x, x), also where that overflows."""
-    ones = float(packed.ones().max(initial=0))
-    return float(np.logaddexp2(ones, 0.0 if bias else -math.inf)) / 2

@@ -107,7 +107,14 @@ class Kernel(ABC):
         return None
 
     def own_votes(
-        self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool, n_jobs: int | None
+        self,
+        X: Any,
+        supports: Any,
+        used: Rows,
+        moves: Floats,
+        survived: Floats,
+        joint: bool,
+        n_jobs: int | None,
     ) -> Floats | None:
         """The votes by a way of the kernel's own; None: by panels."""
         return None
