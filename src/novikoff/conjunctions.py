@@ -1,8 +1,8 @@
 """The monotone-conjunction kernel, exactly: K(a, b) = 2^|a ∧ b| for rows of 0 and 1.
 
-It is the inner product of the 2ⁿ monotone conjunctions of n variables: `expansions.MonotoneConjunctions` writes
-them out where n is small. Scores are sums of ±2ᵏ, k up to n, kept as whole numbers (native/conjunctions.h), so
-that signs, winners and votes are exact at any n, and nothing is in doubt.
+It is the inner product of the 2ⁿ monotone conjunctions of n variables: `expansions.MonotoneConjunctions`
+writes them out where n is small. Scores are sums of ±2ᵏ, k up to n, kept as whole numbers
+(native/conjunctions.h), so that signs, winners and votes are exact at any n, and nothing is in doubt.
 """
 
 from __future__ import annotations
@@ -113,11 +113,15 @@ class Update(NamedTuple):
     move: Floats  # −1, 0 or +1 for each column of scores
 
 
-class Scaled(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Scaled:
     """Numbers x·2^e of any size: whole numbers, rounded to the 53 bits of x."""
 
     x: Floats
     e: Rows
+
+    def __getitem__(self, where: Any) -> Scaled:
+        return Scaled(self.x[where], self.e[where])
 
     def first_smallest(self) -> int:
         """Where the smallest lies."""
@@ -198,11 +202,11 @@ class ConjunctionLearner:
         d = self._distances(c)
         if (d.x < 0).any():
             return d.first_smallest()
+        ties = np.flatnonzero(d.x == 0).tolist()
         if self.joint:
-            ties = (row for row in np.flatnonzero(d.x == 0).tolist() if not self.is_right(row))
-        else:
-            ties = iter(np.flatnonzero((d.x == 0) & (self.ties_hurt | (self._sides(c) < 0))).tolist())
-        return next(ties, None)
+            return next((row for row in ties if not self.is_right(row)), None)
+        sides = self._sides(c)
+        return next((row for row in ties if self.ties_hurt or sides[row] < 0), None)
 
     def _sides(self, c: int) -> Rows:
         """y = ±1 of all rows, for a column."""
@@ -211,9 +215,9 @@ class ConjunctionLearner:
     def _distances(self, c: int) -> Scaled:
         """y·s of all rows for a column, or the smallest s_y − s_rival."""
         if self.joint:
-            return Scaled(*(a[:, 0] for a in self.native.margins(self.labels)))
-        x, e = (a[:, c] for a in self.native.scores())
-        return Scaled(x * self._sides(c), e)
+            return Scaled(*self.native.margins(self.labels))[:, 0]
+        scores = Scaled(*self.native.scores())[:, c]
+        return Scaled(scores.x * self._sides(c), scores.e)
 
     def _take(self) -> None:
         """Record the updates that were made, and add them to all rows."""
@@ -232,7 +236,7 @@ class ConjunctionLearner:
         return np.asarray(self.earlier.squares + self._gain().floats())
 
     def _gain(self) -> Scaled:
-        return Scaled(*(a[0] for a in self.native.norms_squared()))
+        return Scaled(*self.native.norms_squared())[0]
 
     def is_right(self, row: int, *, strictly: bool = False) -> bool:
         """Whether the last weights get a row right; `strictly`: with no score at 0."""
@@ -241,8 +245,8 @@ class ConjunctionLearner:
     def judge(self, run: Run) -> None:
         """Is every row strictly on its own side? Exactly.
 
-        Where only ties at 0 stand against it and there is a bias, they can be lifted through it by half of what
-        the others can spare, which is at least 1.
+        Where only ties at 0 stand against it and there is a bias, they can be lifted through it by half of
+        what the others can spare, which is at least 1.
         """
         n = len(self.labels)
         run.consistent = all(self.is_right(row) for row in range(n))
@@ -281,9 +285,8 @@ class ConjunctionLearner:
         d, negative = self._distances(c), self._sides(c) < 0
         if not negative.any():
             return np.ones(1)
-        others = Scaled(d.x[negative], d.e[negative])
-        at = others.first_smallest()
-        return np.array([min(float(Scaled(others.x[at], others.e[at]).floats()) / 2, 2.0**400)])
+        others = d[negative]
+        return np.array([min(float(others[others.first_smallest()].floats()) / 2, 2.0**400)])
 
     def model(self) -> DualModel:
         """What has been learned, with what was before."""

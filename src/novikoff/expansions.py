@@ -74,8 +74,8 @@ class PolynomialExpansion(_Expansion):
     """The d-fold tensor power of (1, x): every product of d of its coordinates, in every order.
 
     There are (1 + n)^d columns, and φ(x)·φ(z) = (1 + x·z)^d: the kernel 'poly' with γ = coef0 = 1. The usual
-    expansion without repetitions has fewer columns but needs factors such as √2; here whole numbers stay whole,
-    so that sums of them are exact.
+    expansion without repetitions has fewer columns but needs factors such as √2; here whole numbers stay
+    whole, so that sums of them are exact.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class PolynomialExpansion(_Expansion):
 
 
 class MonotoneConjunctions(_Expansion):
-    """All 2ⁿ monotone conjunctions of n columns of 0 and 1: for each set of columns, whether all of them are 1.
+    """All 2ⁿ monotone conjunctions of n columns of 0 and 1: for each set of columns, whether all are 1.
 
     φ(a)·φ(b) = 2^|a ∧ b|, as many conjunctions as there are subsets of the common ones: the kernel
     'monotone_conjunction'. Column number k is the conjunction of the columns whose bits k has; number 0, the
