@@ -11,7 +11,7 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import (
-    dense, exactness, files, machine, margins, online, separability, sparse, startup, verifying,
+    conjunctions, dense, exactness, files, machine, margins, online, separability, sparse, startup, verifying,
 )
 from benchmarks.table import Row, aligned
 
@@ -33,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
     "verdicts": separability.verdicts,
+    "conjunctions": conjunctions.epoch,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\

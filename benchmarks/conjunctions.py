@@ -49,7 +49,9 @@ def with_numpy(X: Any, y: Any, dtype: Any) -> list[int]:
         for t in range(len(block)):
             top = max([int(largest[t]), *inside[t, new].tolist()])
             more = np.ldexp(1.0, inside[t, new] - top)
-            score = math.ldexp(scores[t], int(largest[t]) - top) + more @ sides[begin + np.array(new, dtype=int)]
+            score = (
+                math.ldexp(scores[t], int(largest[t]) - top) + more @ sides[begin + np.array(new, dtype=int)]
+            )
             size = math.ldexp(sizes[t], int(largest[t]) - top) + more.sum()
             if abs(score) <= (len(supports) + 8) * 2.0**-52 * size:
                 ks = [*exponents[t].tolist(), *inside[t, new].tolist()]
@@ -88,7 +90,9 @@ def epoch(repeat: int, rows: int = 20_000) -> Iterator[Row]:
         started = time.perf_counter()
         made.predict(test)
         seconds = time.perf_counter() - started
-        yield Row(f"predicting 1,000 rows with its {len(made.support_):,} supports, {way}", f"{seconds:.3f} s")
+        yield Row(
+            f"predicting 1,000 rows with its {len(made.support_):,} supports, {way}", f"{seconds:.3f} s"
+        )
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from novikoff.training import Run
 PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
 SLICE = 1 << 14  # visits of one native call
 PART = 2048  # rows that one thread brings up to date at a time
-LARGEST = 1023  # the largest power of two that a float holds
+LARGEST = 960  # the largest exponent of values as floats: sums of 2⁶³ of them are finite
 
 
 def pack(X: Any) -> _core.Bits:
@@ -44,7 +44,7 @@ class MonotoneConjunction(Kernel):
         return X
 
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
-        """Values as floats: for rows that have at most 1,023 ones in common."""
+        """Values as floats: for rows that have at most 960 ones in common."""
         return lambda which: _PythonPanel(self._values(pack(X[which])), len(which))
 
     def _values(self, supports: _core.Bits) -> Callable[[Any], Floats]:
@@ -52,8 +52,8 @@ class MonotoneConjunction(Kernel):
             exponents = pack(rows).common(supports)
             if exponents.max(initial=0) > LARGEST:
                 raise OverflowError(
-                    f"two rows have {exponents.max():,} ones in common, and float64 ends at 2^1024: "
-                    "use at most 1,023 of them here."
+                    f"two rows have {exponents.max():,} ones in common, and sums of 2^{exponents.max()} are too "
+                    f"large for float64: take rows of at most {LARGEST} ones, or do without a budget."
                 )
             return np.ldexp(1.0, exponents) + self.offset
 

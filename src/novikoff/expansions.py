@@ -90,7 +90,7 @@ class PolynomialExpansion(_Expansion):
     Examples
     --------
     >>> import numpy as np
-    >>> from novikoff.expansions import PolynomialExpansion
+    >>> from novikoff import PolynomialExpansion
     >>> X = np.array([[2.0, 3.0], [1.0, -1.0]])
     >>> phi = PolynomialExpansion(2).fit(X)
     >>> phi.transform(X)[0]
@@ -150,7 +150,7 @@ class MonotoneConjunctions(_Expansion):
 
     Examples
     --------
-    >>> from novikoff.expansions import MonotoneConjunctions
+    >>> from novikoff import MonotoneConjunctions
     >>> X = [[1, 1, 0], [0, 1, 1]]
     >>> phi = MonotoneConjunctions().fit(X)
     >>> phi.transform(X)
