@@ -31,7 +31,7 @@ def bits(rows: int, columns: int = 1000) -> tuple[Any, Any]:
 def with_numpy(X: Any, y: Any, dtype: Any) -> list[int]:
     """One cyclic epoch as NumPy has it: the rows that were mistakes.
 
-    Exponents |a ∧ b| are products of matrices of this type, block by block; scores are sums of ±2^(k − m) with
+    Exponents |a ∧ b| are products of matrices of this type, block by block; scores are sums of ±2^(k − m),
     m the largest exponent of the row, trusted outside their rounding error and else summed by Python.
     """
     sides, own = 2 * y - 1, X.astype(dtype)

@@ -179,7 +179,7 @@ void bind_conjunctions(nb::module_& m) {
                 if (used.data()[u] < 0 || used.data()[u] >= supports.n) throw std::invalid_argument("an update names no support");
             nb::gil_scoped_release nogil;
             const ConjunctionVotes vote{supports, columns, updates, joint, bias, used.data(), moves.data(), survived.data()};
-            for (int64_t i = begin; i < end; ++i) vote(rows[i], rows.ones(i), out.data() + i * columns);
+            for (int64_t i = begin; i < end; ++i) vote(rows[i], out.data() + i * columns);
         },
         nb::arg("rows"), nb::arg("supports"), nb::arg("used"), nb::arg("moves"), nb::arg("survived"), nb::arg("joint"),
         nb::arg("bias"), nb::arg("begin"), nb::arg("end"), nb::arg("out"), "Add the votes on these rows to `out`.");

@@ -72,6 +72,31 @@ NOVIKOFF_INLINE int64_t common(const uint64_t* a, const uint64_t* b, int64_t wor
     return sum + even;
 }
 
+// The same with four rows that lie one after another: a word of `a` is loaded once.
+NOVIKOFF_INLINE void common4(const uint64_t* a, const uint64_t* b, int64_t words, int64_t* out) {
+    const uint64_t *c = b + words, *d = c + words, *e = d + words;
+    int64_t p = 0, q = 0, r = 0, s = 0;
+    for (int64_t k = 0; k < words; ++k) {
+        const uint64_t w = a[k];
+        p += __builtin_popcountll(w & b[k]);
+        q += __builtin_popcountll(w & c[k]);
+        r += __builtin_popcountll(w & d[k]);
+        s += __builtin_popcountll(w & e[k]);
+    }
+    out[0] = p, out[1] = q, out[2] = r, out[3] = s;
+}
+
+// f(j, |a AND b_j|) for rows b_from, ..., b_to-1 that lie one after another.
+template <class F>
+NOVIKOFF_INLINE void for_each_common(const uint64_t* a, const uint64_t* b, int64_t words, int64_t from, int64_t to, F&& f) {
+    int64_t j = from, four[4];
+    for (; j + 4 <= to; j += 4) {
+        common4(a, b + j * words, words, four);
+        for (int64_t l = 0; l < 4; ++l) f(j + l, four[l]);
+    }
+    for (; j < to; ++j) f(j, common(a, b + j * words, words));
+}
+
 // ---- whole numbers of any size -------------------------------------------------------------------
 constexpr int64_t kDigit = 32;
 inline int64_t digits_for(int64_t largest_exponent) { return largest_exponent / kDigit + 1; }
@@ -242,14 +267,13 @@ class ConjunctionLearner {
         const int64_t now = updates(), own = length(i);
         const uint64_t* x = rows[i];
         int64_t* mine = digits.data() + begin[size_t(i)];
-        for (int64_t u = upto[size_t(i)]; u < now; ++u) {
-            const int64_t k = common(x, supports.data() + u * rows.words, rows.words);
+        for_each_common(x, supports.data(), rows.words, upto[size_t(i)], now, [&](int64_t u, int64_t k) {
             for (int64_t e = first[size_t(u)]; e < first[size_t(u + 1)]; ++e) {
                 int64_t* number = mine + column[size_t(e)] * own;
                 add_power(number, k, factor[size_t(e)]);
                 if (bias) number[0] += factor[size_t(e)];
             }
-        }
+        });
         upto[size_t(i)] = now;
     }
     void push(int64_t from, int64_t to) {
@@ -342,14 +366,13 @@ class ConjunctionScores {
     void operator()(const uint64_t* x, int64_t ones, double* out) {
         const int64_t own = digits_for(ones);
         digits.assign(size_t(columns * own), 0);
-        for (int64_t z = 0; z < supports.n; ++z) {
-            const int64_t k = common(x, supports[z], supports.words);
+        for_each_common(x, supports[0], supports.words, 0, supports.n, [&](int64_t z, int64_t k) {
             for (int64_t c = 0; c < columns; ++c)
                 if (const int64_t a = alpha[z * columns + c]) {
                     add_power(digits.data() + c * own, k, __int128(a));
                     if (bias) digits[size_t(c * own)] += a;
                 }
-        }
+        });
         std::vector<int64_t> exponent(static_cast<size_t>(columns));
         int64_t highest = 0, best = 0;
         for (int64_t c = 0; c < columns; ++c) {
@@ -390,10 +413,15 @@ struct ConjunctionVotes {
     const int8_t* move;       // updates * columns
     const double* survived;   // updates + 1: visits between them
 
-    void operator()(const uint64_t* x, int64_t ones, double* out) const {
-        const int64_t own = digits_for(ones);
-        std::vector<int64_t> digits(size_t(columns * own), 0), exponents(size_t(supports.n));
-        for (int64_t z = 0; z < supports.n; ++z) exponents[size_t(z)] = common(x, supports[z], supports.words);
+    void operator()(const uint64_t* x, double* out) const {
+        std::vector<int64_t> exponents(size_t(supports.n));
+        int64_t largest = 0;
+        for_each_common(x, supports[0], supports.words, 0, supports.n, [&](int64_t z, int64_t k) {
+            exponents[size_t(z)] = k;
+            largest = std::max(largest, k);
+        });
+        const int64_t own = digits_for(largest);
+        std::vector<int64_t> digits(size_t(columns * own), 0);
         std::vector<int> sign(size_t(columns), 1);
         int64_t best = 0, total = 0;
         cast(sign, best, survived[0], out);

@@ -415,7 +415,7 @@ def conjunction_kernel(
 ) -> Experiment:
     """Random rows labelled by their first bit, once through: the kernel 2^|a ∧ b| beside Winnow2.
 
-    The label is itself one of the conjunctions, with a margin of at least 1/√5 in feature space (by 2·x₀ − 1, of
+    The label is itself one of the conjunctions, with a margin of at least 1/√5 in feature space (2·x₀ − 1 has
     length √5), but R² is 2^max|x|: the perceptron's bound grows exponentially, and Khardon, Roth and Servedio
     (2005) show that its mistakes can. Here scores are ruled by the few supports that share the most ones with
     a row, whatever their first bit. Winnow on the bits themselves makes at most 2 + 3(1 + log₂ n).
