@@ -423,22 +423,24 @@ struct ConjunctionVotes {
         const int64_t own = digits_for(largest);
         std::vector<int64_t> digits(size_t(columns * own), 0);
         std::vector<int> sign(size_t(columns), 1);
-        int64_t best = 0, total = 0;
+        int64_t best = 0, total = 0, top = 0;  // no digit from `top` on has been added to
         cast(sign, best, survived[0], out);
         for (int64_t u = 0; u < updates; ++u) {
             total += bias ? 2 : 1;
+            const int64_t k = exponents[size_t(used[u])];
+            top = std::max(top, digits_for(k));
             for (int64_t c = 0; c < columns; ++c) {
                 const int64_t m = move[u * columns + c];
                 if (!m) continue;
                 int64_t* number = digits.data() + c * own;
-                add_power(number, exponents[size_t(used[u])], m);
+                add_power(number, k, m);
                 if (bias) number[0] += m;
-                if (!joint) sign[size_t(c)] = sign_of(number, nullptr, own, total) < 0 ? -1 : 1;
+                if (!joint) sign[size_t(c)] = sign_of(number, nullptr, top, total) < 0 ? -1 : 1;
             }
             if (joint) {
                 best = 0;
                 for (int64_t c = 1; c < columns; ++c)
-                    if (sign_of(digits.data() + c * own, digits.data() + best * own, own, 2 * total) > 0) best = c;
+                    if (sign_of(digits.data() + c * own, digits.data() + best * own, top, 2 * total) > 0) best = c;
             }
             cast(sign, best, survived[u + 1], out);
         }
