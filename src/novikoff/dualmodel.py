@@ -180,6 +180,7 @@ class DualModel:
             place = np.arange(len(scores)), scores.argmax(axis=1)
             top, room = scores[place][:, None], bound[place][:, None]
             rivals = (top - scores <= 1.01 * (bound + room)) & (bound + room > 0)
+            rivals[place] = True
             rivals[rivals.sum(axis=1) < 2] = False
         else:
             rivals = np.zeros_like(close)
