@@ -11,7 +11,17 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import (
-    conjunctions, dense, exactness, files, machine, margins, online, separability, sparse, startup, verifying,
+    conjunctions,
+    dense,
+    exactness,
+    files,
+    machine,
+    margins,
+    online,
+    separability,
+    sparse,
+    startup,
+    verifying,
 )
 from benchmarks.table import Row, aligned
 
