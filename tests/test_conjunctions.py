@@ -154,6 +154,30 @@ def test_cancellation_to_one(n):
     assert same_updates(model, twin)
 
 
+@given(
+    lengths=st.lists(st.integers(29, 67), min_size=2, max_size=30),
+    seed=st.integers(0, 2**32),
+    classes=st.integers(2, 3),
+    joint=st.booleans(),
+    ties=st.sampled_from(["positive", "mistake"]),
+    bias=st.integers(0, 1),
+)
+def test_borders_of_digits(lengths, seed, classes, joint, ties, bias):
+    """Rows with the first k ones, k about 32 and 64: high digits that cancel against lower ones."""
+    X = (np.arange(70) < np.array(lengths)[:, None]).astype(np.uint8)
+    y = np.random.default_rng(seed).integers(0, classes, len(X))
+    y[:2] = 0, 1
+    classes, joint = len(np.unique(y)), joint and y.max() > 1
+    how = {"fit_intercept": bool(bias), "ties": ties, "multiclass": "joint" if joint else "ovr"}
+    model = KernelPerceptron("monotone_conjunction", order="cyclic", max_epochs=6, **how).fit(X, y)
+    twin, rows = Twin(1 if classes == 2 else classes, joint, ties, bias), as_integers(X)
+    twin.learn(rows, y.tolist(), [*range(len(X))] * model.n_epochs_)
+    assert same_updates(model, twin)
+    votes = [twin.votes(x) for x in rows]
+    winners = [v[0] >= 0 if len(v) == 1 else max(range(len(v)), key=lambda c, v=v: (v[c], -c)) for v in votes]
+    assert model.predict(X).tolist() == winners
+
+
 # ---- the expansion -----------------------------------------------------------------------------------
 @st.composite
 def problems(draw):
