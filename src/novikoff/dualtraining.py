@@ -215,8 +215,8 @@ def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int
         margin=run.margin,
         margin_upper=upper,
         bound=bound,
-        bound_lower=_square(radius / upper_of_all) if upper_of_all > 0 else math.inf,
-        bound_upper=parts * _square(radius / margin) if margin > 0 else math.inf,
+        bound_lower=_square(radius / upper_of_all, unknown=0.0) if upper_of_all > 0 else math.inf,
+        bound_upper=parts * _square(radius / margin, unknown=math.inf) if margin > 0 else math.inf,
         training_errors=run.training_errors,
         compensated=model.close,
         accumulator=model.close,
@@ -226,6 +226,6 @@ def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int
     )
 
 
-def _square(quotient: float) -> float:
-    """Infinite where it, or what it is of, overflows."""
-    return math.inf if math.isnan(quotient) else quotient * quotient
+def _square(quotient: float, *, unknown: float) -> float:
+    """Infinite where it overflows; `unknown` where it is of two numbers that have."""
+    return unknown if math.isnan(quotient) else quotient * quotient
