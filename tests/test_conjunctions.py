@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from novikoff import KernelPerceptron, VotedPerceptron
 from novikoff.conjunctions import MonotoneConjunction
 from novikoff.expansions import MonotoneConjunctions
+from novikoff.reference_dual import DualTwin
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -235,6 +236,25 @@ def test_one_against_the_rest(data, order, bias):
         count = len(alone.update_order_)
         assert np.array_equal(rows[:count], alone.support_[alone.update_order_])
         assert np.array_equal(moves[used, c], alone.update_moves_) or alone.converged_
+
+
+@given(
+    data=problems(), ties=st.sampled_from(["positive", "mistake"]), bias=st.booleans(), joint=st.booleans()
+)
+def test_the_most_violated_rows(data, ties, bias, joint):
+    """order='worst', also one against the rest: the updates of the twin that is given the Gram matrix."""
+    X, y = data
+    _, y = np.unique(y, return_inverse=True)
+    how = {"ties": ties, "fit_intercept": bias, "multiclass": "joint" if joint else "ovr", "max_epochs": 2}
+    model = KernelPerceptron("monotone_conjunction", order="worst", **how).fit(X, y)
+    gram = 2.0 ** (X.astype(int) @ X.astype(int).T) + bias
+    twin = DualTwin(gram, y, len(model.classes_), joint and len(model.classes_) > 2, ties)
+    for _ in range(model.n_epochs_):
+        twin.worst_epoch()
+    rows = model.support_[model.update_order_].tolist()
+    moves = model.update_moves_.reshape(len(rows), -1).tolist()
+    made = list(zip(rows, model.update_visits_.tolist(), map(tuple, moves), strict=True))
+    assert made == twin.updates and model.n_visits_ == twin.visits
 
 
 # ---- what is reported --------------------------------------------------------------------------------
