@@ -32,6 +32,7 @@ from novikoff.model import Floats, Ints, threads
 
 NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient
 BLOCK = (256, 8192)  # rows of a block, at least and at most
+AHEAD = 32  # rows of a block whose kernel values with the rest of it are computed together
 PART = 2048  # rows that one thread adds scores to at a time
 
 
@@ -142,6 +143,7 @@ class DualLearner:
         scores = self.scores[block]
         labels, sizes = self.labels[block], self.rounding.sizes[block]
         first, at, before = len(self.updates), 0, self.rounding.weight
+        ahead: dict[int, Floats] = {}
         while len(self.updates) < first + 2 * NEW_SUPPORTS:
             at = _core.first_in_doubt(
                 scores, labels, sizes, self.rounding.slack(), self.joint, self.tie_is_mistake, at
@@ -151,7 +153,10 @@ class DualLearner:
             row = int(block[at])
             move = self._decide(row, scores[at])
             if move is not None:
-                values = self._values(row, block, at)
+                kept = self.cache.get(row)
+                if kept is None and at not in ahead:
+                    ahead = self._look_ahead(block, at, scores)
+                values = ahead[at][at - len(block) :] if kept is None else kept[block[at:]]
                 self._update(row, at, move, scores[at], values)
                 for c in np.flatnonzero(move).tolist():
                     scores[at + 1 :, c] += values[1:] * move[c]
@@ -167,15 +172,20 @@ class DualLearner:
         self.rounding.add(move[None], np.array([size]))
         self.updates.append(Update(row, self.visits + at, move, gain))
 
-    def _values(self, row: int, block: Rows, begin: int) -> Floats:
-        """The kernel values of a row with those of the block from `begin` on."""
-        kept = self.cache.get(row)
-        if kept is not None:
-            found: Floats = kept[block[begin:]]
-            return found
-        values = np.empty((len(block) - begin, 1))
-        self.panel(np.array([row], dtype=np.int64)).values(self.rows, block, begin, len(block), values)
-        return values[:, 0]
+    def _look_ahead(self, block: Rows, at: int, scores: Floats) -> dict[int, Floats]:
+        """The kernel values, with the block from `at` on, of that row and of some that look wrong too."""
+        wrong = at + np.flatnonzero(self._look_wrong(scores[at:], self.labels[block[at:]]))[:AHEAD]
+        places = [at, *(p for p in wrong.tolist() if p > at and self.cache.get(int(block[p])) is None)]
+        values = np.empty((len(block) - at, len(places)))
+        self.panel(block[places]).values(self.rows, block, at, len(block), values)
+        return dict(zip(places, np.ascontiguousarray(values.T), strict=True))
+
+    def _look_wrong(self, scores: Floats, labels: Ints) -> Any:
+        """The rows that would be mistakes if nothing changed before them, ties among them."""
+        positive = labels[:, None] == (1 if scores.shape[1] == 1 else np.arange(scores.shape[1]))
+        if self.joint:
+            return np.where(positive, -np.inf, scores).max(axis=1) >= scores[positive]
+        return (np.where(positive, scores, -scores) <= 0).any(axis=1)
 
     def _push(self, first: int, before: Floats) -> None:
         """Add the updates from number `first` on to the scores of all rows."""
@@ -231,7 +241,9 @@ class DualLearner:
                 found[row] = found[row] + move if row in found else move
         for row, move in found.items():
             here = np.array([row], dtype=np.int64)
-            self._update(row, 0, move, self.scores[row], self._values(row, here, 0))
+            kept = self.cache.get(row)
+            values = self._look_ahead(here, 0, self.scores[here])[0] if kept is None else kept[here]
+            self._update(row, 0, move, self.scores[row], values)
         made = len(self.updates) - first
         self.visits += made > 0  # nothing violated, so nothing was visited
         self._push(first, before)
@@ -280,9 +292,10 @@ class DualLearner:
             return self._decide_jointly(row, label, scores, slack)
         y = signs_of(label, len(scores))
         signs = np.sign(scores)
-        for c in np.flatnonzero((np.abs(scores) <= slack) & (slack > 0)).tolist():
-            if only is None or c == only:
-                signs[c] = self.exact(row, itemgetter((slice(None), c)))[0]
+        if slack.any():
+            for c in np.flatnonzero((np.abs(scores) <= slack) & (slack > 0)).tolist():
+                if only is None or c == only:
+                    signs[c] = self.exact(row, itemgetter((slice(None), c)))[0]
         wrong = (y * signs < 0) | ((signs == 0) & ((y < 0) | self.tie_is_mistake))
         if only is not None:
             wrong &= np.arange(len(scores)) == only
@@ -379,7 +392,7 @@ class _Columns:
 def least_bytes(n: int, n_columns: int, jobs: int) -> int:
     """What learning from n rows needs besides the rows and the supports, nothing being kept."""
     of_rows = 8 * n * (n_columns + 2)
-    of_block = 8 * min(BLOCK[1], n) * (n_columns + 4)
+    of_block = 8 * min(BLOCK[1], n) * (2 * n_columns + 2 * AHEAD + 4)
     return of_rows + of_block + 16 * min(PART, n) * PANEL * min(jobs, -(-n // PART))
 
 
