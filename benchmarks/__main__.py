@@ -11,6 +11,7 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import (
+    conjunctions,
     dense,
     exactness,
     files,
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "exactness": exactness.instructions,
     "fallbacks": exactness.fallbacks,
     "verdicts": separability.verdicts,
+    "conjunctions": conjunctions.epoch,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\

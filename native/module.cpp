@@ -128,6 +128,7 @@ Visits visits(const Labels& y, const std::optional<Floats>& c, const std::option
 
 void bind_voted(nb::module_& m);  // voted.cpp
 
+void bind_conjunctions(nb::module_&);  // conjunctions.cpp
 void bind_margins(nb::module_&);  // margins.cpp
 void bind_online(nb::module_&);   // online.cpp
 void bind_winnow(nb::module_&);   // winnow.cpp
@@ -378,6 +379,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
 
     bind_online(m);
     bind_winnow(m);
+    bind_conjunctions(m);
 
     bind_libsvm(m);
 

@@ -123,6 +123,16 @@ def test_disjunctions():
     assert experiments.worst_disjunctions((16, 64), 3).holds
 
 
+def test_conjunction_kernel():
+    """Winnow learns one bit within its bound; the kernel is still wrong in the second half at n = 96."""
+    result = experiments.conjunction_kernel((8, 32, 96), n_rows=2000)
+    assert result.holds
+    assert result.figures["kernel"][2] > 10 * result.figures["Winnow"][2]
+    assert result.figures["kernel in second half"][2] > 100
+    few = experiments.conjunction_kernel((64, 8), n_rows=500)
+    assert not few.holds  # mistakes must grow with n
+
+
 @pytest.mark.parametrize("result", [experiments.adversarial(3), experiments.stream(3, 0.2, 4000)])
 def test_results_are_data(result):
     """JSON in, JSON out; the text names the claim and says whether it holds."""

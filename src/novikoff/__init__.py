@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from novikoff import datasets as datasets
     from novikoff import theory as theory
+    from novikoff.expansions import MonotoneConjunctions as MonotoneConjunctions
+    from novikoff.expansions import PolynomialExpansion as PolynomialExpansion
     from novikoff.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from novikoff.models.linear import LinearModel as LinearModel
     from novikoff.models.linear import load_model as load_model
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "KernelPerceptron": "novikoff.kernel_perceptron",
     "LinearModel": "novikoff.models.linear",
+    "MonotoneConjunctions": "novikoff.expansions",
     "OnlinePerceptron": "novikoff.online",
     "Perceptron": "novikoff.perceptron",
     "Pocket": "novikoff.pocket",
+    "PolynomialExpansion": "novikoff.expansions",
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
@@ -41,9 +45,11 @@ _MODULES = ("datasets", "theory")
 __all__ = [
     "KernelPerceptron",
     "LinearModel",
+    "MonotoneConjunctions",
     "OnlinePerceptron",
     "Perceptron",
     "Pocket",
+    "PolynomialExpansion",
     "VotedPerceptron",
     "Winnow",
     "__version__",

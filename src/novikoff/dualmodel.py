@@ -140,6 +140,10 @@ class DualModel:
     def scores(self, X: Any, *, averaged: bool, n_jobs: int | None = None) -> Floats:
         """(n, columns) scores by the last or the averaged coefficients; signs and winners are exact."""
         alpha, n = self.coefficients(averaged=averaged), X.shape[0]
+        divisor = float(max(self.n_visits, 1)) if averaged else 1.0
+        own = self.kernel.own_scores(X, self.vectors, alpha, divisor, n_jobs)
+        if own is not None:
+            return own
         scores, bound = np.zeros((n, self.n_columns)), np.zeros((n, self.n_columns))
         rows, panels = self.kernel.rows(X), self._panels(X)
         measured = self.kernel.measure(X) if self.kernel.is_known else None
@@ -219,6 +223,10 @@ class DualModel:
     def votes(self, X: Any, n_jobs: int | None = None) -> Floats:
         """(n, columns): the votes for each column, less those against it unless classes are joint."""
         n, m = X.shape[0], len(self.support)
+        survived = self._survived(self.visit)
+        own = self.kernel.own_votes(X, self.vectors, self.used, self.moves, survived, self.joint, n_jobs)
+        if own is not None:
+            return own
         if self.kernel.is_known:
             self.kernel.measure(X)  # what it lets pass cannot overflow
         out = np.zeros((n, self.n_columns))

@@ -11,12 +11,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from novikoff.conjunctions import ConjunctionLearner, MonotoneConjunction
 from novikoff.dual import PART, DualLearner
 from novikoff.dualmodel import DualModel
 from novikoff.model import Floats, Ints, Settings
 from novikoff.report import Report
 from novikoff.summary import theorem
 from novikoff.training import Plan, Record, Run, record_line
+
+Learner = DualLearner | ConjunctionLearner
+
+
+def learner_of(
+    earlier: DualModel, X: Any, labels: Ints, ties: bool, cache_bytes: int | None, n_jobs: int | None
+) -> Learner:
+    """The learner that suits the kernel."""
+    if isinstance(earlier.kernel, MonotoneConjunction):
+        return ConjunctionLearner(earlier, X, labels, tie_is_mistake=ties, n_jobs=n_jobs)
+    return DualLearner(earlier, X, labels, tie_is_mistake=ties, cache_bytes=cache_bytes, n_jobs=n_jobs)
 
 
 def fit(
@@ -29,9 +41,7 @@ def fit(
     cache_bytes: int | None = None,
 ) -> tuple[DualModel, Run]:
     """Learn from all rows until an epoch passes without an update, or the plan ends it."""
-    learner = DualLearner(
-        earlier, X, labels, tie_is_mistake=tie_is_mistake, cache_bytes=cache_bytes, n_jobs=plan.n_jobs
-    )
+    learner = learner_of(earlier, X, labels, tie_is_mistake, cache_bytes, plan.n_jobs)
     run, n = Run(n_rows=len(labels)), len(labels)
     try:
         for epoch in range(plan.max_epochs):
@@ -63,9 +73,7 @@ def learn(
     n_jobs: int | None = None,
 ) -> tuple[DualModel, Run]:
     """One pass over the rows, in their order, going on from `earlier`."""
-    learner = DualLearner(
-        earlier, X, labels, tie_is_mistake=tie_is_mistake, cache_bytes=cache_bytes, n_jobs=n_jobs
-    )
+    learner = learner_of(earlier, X, labels, tie_is_mistake, cache_bytes, n_jobs)
     run, started = Run(n_rows=len(labels), as_given=True), time.perf_counter()
     try:
         run.converged = learner.epoch(np.arange(len(labels), dtype=np.int64)) == 0
@@ -75,14 +83,14 @@ def learn(
     return learner.model(), run
 
 
-def _record(learner: DualLearner, epoch: int, before: int, seconds: float) -> Record:
+def _record(learner: Learner, epoch: int, before: int, seconds: float) -> Record:
     made = np.array([u.move for u in learner.updates[before:]]).reshape(-1, learner.earlier.n_columns)
     count = len(made) if learner.joint else int(np.count_nonzero(made))
     norm = math.sqrt(float(learner.squares().sum()))
     return {"epoch": epoch + 1, "mistakes": count, "updates": count, "norm": norm, "seconds": seconds}
 
 
-def _worst_epoch(learner: DualLearner) -> bool:
+def _worst_epoch(learner: Learner) -> bool:
     """As many visits as there are rows, each to the most violated; whether none is any more."""
     return any(not learner.visit_worst() for _ in range(len(learner.labels)))
 
@@ -97,12 +105,15 @@ class Smallest(NamedTuple):
     spare: Floats  # how far a tie may be lifted: the smallest d of those whom that would hurt
 
 
-def judge(learner: DualLearner, run: Run) -> None:
+def judge(learner: Learner, run: Run) -> None:
     """Is every row strictly on its own side? Decided exactly, by the last scores.
 
     Where only ties at 0 stand against it and there is a bias, they are lifted through it, by half of what
     the others can spare.
     """
+    if isinstance(learner, ConjunctionLearner):
+        learner.judge(run)
+        return
     found, squares = _smallest(learner), learner.squares()
     run.consistent = not found.wrong
     if run.consistent and not found.strict and learner.earlier.kernel.offset > 0:
@@ -204,8 +215,8 @@ def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int
         margin=run.margin,
         margin_upper=upper,
         bound=bound,
-        bound_lower=(radius / upper_of_all) ** 2 if upper_of_all > 0 else math.inf,
-        bound_upper=parts * (radius / margin) ** 2 if margin > 0 else math.inf,
+        bound_lower=_square(radius / upper_of_all, unknown=0.0) if upper_of_all > 0 else math.inf,
+        bound_upper=parts * _square(radius / margin, unknown=math.inf) if margin > 0 else math.inf,
         training_errors=run.training_errors,
         compensated=model.close,
         accumulator=model.close,
@@ -213,3 +224,8 @@ def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int
         seconds=sum(record["seconds"] for record in run.history),
         log2_radius=model.log2_reach if math.isinf(radius) else None,
     )
+
+
+def _square(quotient: float, *, unknown: float) -> float:
+    """Infinite where it overflows; `unknown` where it is of two numbers that have."""
+    return unknown if math.isnan(quotient) else quotient * quotient

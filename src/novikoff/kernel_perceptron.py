@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from novikoff import _core, dualtraining
 from novikoff.arrays import in_order, rows_of
 from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
+from novikoff.conjunctions import MonotoneConjunction
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows
 from novikoff.labels import Classes, number
@@ -270,6 +271,8 @@ class KernelPerceptron(RowClassifier):
                     f"{X.shape}, which is not square."
                 )
             return PrecomputedKernel(X.shape[0], offset)
+        if self.kernel == "monotone_conjunction":
+            return MonotoneConjunction(offset)
         gamma = self.gamma
         if isinstance(gamma, str):
             variance = _variance(X) if gamma == "scale" else 1.0
@@ -286,6 +289,8 @@ class KernelPerceptron(RowClassifier):
             same = same and self.kernel == kernel.name
             same = same and (isinstance(self.gamma, str) or float(self.gamma) == kernel.gamma)
             same = same and (not poly or (self.degree, float(self.coef0)) == (kernel.degree, kernel.coef0))
+        elif isinstance(kernel, MonotoneConjunction):
+            same = same and self.kernel == "monotone_conjunction"
         elif isinstance(kernel, FunctionKernel):
             now = self.kernel, dict(self.kernel_params or {})
             same = same and now == (kernel.function, kernel.parameters)

@@ -100,6 +100,25 @@ class Kernel(ABC):
         sizes = np.sqrt(diagonal)
         return Measured(sizes * ROOM, self.is_exact(X), float(sizes.max(initial=0.0)))
 
+    def own_scores(
+        self, X: Any, supports: Any, alpha: Floats, divisor: float, n_jobs: int | None
+    ) -> Floats | None:
+        """Σ α·K/divisor by a way of the kernel's own, its signs and winners exact; None: by panels."""
+        return None
+
+    def own_votes(
+        self,
+        X: Any,
+        supports: Any,
+        used: Rows,
+        moves: Floats,
+        survived: Floats,
+        joint: bool,
+        n_jobs: int | None,
+    ) -> Floats | None:
+        """The votes by a way of the kernel's own; None: by panels."""
+        return None
+
 
 @dataclass(frozen=True)
 class NamedKernel(Kernel):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import datasets
+from novikoff.kernel_perceptron import KernelPerceptron
 from novikoff.perceptron import Perceptron
 from novikoff.pocket import Pocket
 from novikoff.theory.bounds import majority_bound, minimax_risk
@@ -407,6 +408,56 @@ def _beside(name: str, ns: Sequence[int], r: int, winnow: list[int], perceptron:
     figures = {"n": list(ns), "Winnow": winnow, "bound of Winnow": bounds, "perceptron": perceptron}
     curves = {key: np.array(values) for key, values in figures.items()}
     return Experiment(name, "Winnow2's mistakes ≤ 2 + 3r(1 + log₂ n)", holds, figures, curves)
+
+
+def conjunction_kernel(
+    ns: Sequence[int] = (8, 16, 32, 64, 128), n_rows: int = 5000, *, random_state: Any = 0
+) -> Experiment:
+    """Random rows labelled by their first bit, once through: the kernel 2^|a ∧ b| beside Winnow2.
+
+    The label is itself one of the conjunctions, with a margin of at least 1/√5 in feature space (2·x₀ − 1 has
+    length √5), but R² is 2^max|x|: the perceptron's bound grows exponentially, and Khardon, Roth and Servedio
+    (2005) show that its mistakes can. Here scores are ruled by the few supports that share the most ones with
+    a row, whatever their first bit. Winnow on the bits themselves makes at most 2 + 3(1 + log₂ n).
+
+    >>> print(conjunction_kernel([8, 16, 32], n_rows=1000))
+    conjunction kernel: Winnow2's mistakes ≤ 2 + 3(1 + log₂ n), the kernel's grow with n, ≤ 5·2^max|x|
+      n                      [8, 16, 32]
+      Winnow                 [5, 8, 10]
+      bound of Winnow        [14.0, 17.0, 20.0]
+      kernel                 [15, 40, 89]
+      log₂ of its bound      [10.32, 16.32, 26.32]
+      kernel in second half  [0, 2, 30]
+      holds
+    """
+    rng = np.random.default_rng(random_state)
+    winnow, kernel, late, logs = [], [], [], []
+    for n in ns:
+        X = (rng.random((n_rows, n)) < 0.5).astype(np.float64)
+        y = X[:, 0].astype(np.int64)
+        winnow.append(_fit(Winnow(order="cyclic", max_epochs=1), X, y).n_mistakes_)
+        model = _fit(KernelPerceptron("monotone_conjunction", order="cyclic", max_epochs=1), X, y)
+        kernel.append(model.n_mistakes_)
+        late.append(int(np.sum(model.update_visits_ >= n_rows // 2)))
+        logs.append(math.log2(5) + float(X.sum(axis=1).max()))
+    bounds = [disjunction_bound(n, 1) for n in ns]
+    within = all(made <= bound for made, bound in zip(winnow, bounds, strict=True))
+    within = within and all(math.log2(max(made, 1)) <= log for made, log in zip(kernel, logs, strict=True))
+    figures = {
+        "n": list(ns),
+        "Winnow": winnow,
+        "bound of Winnow": bounds,
+        "kernel": kernel,
+        "log₂ of its bound": [round(log, 2) for log in logs],
+        "kernel in second half": late,
+    }
+    return Experiment(
+        "conjunction kernel",
+        "Winnow2's mistakes ≤ 2 + 3(1 + log₂ n), the kernel's grow with n, ≤ 5·2^max|x|",
+        within and bool(np.all(np.diff(kernel) > 0)),
+        figures,
+        {"n": np.array(ns), "Winnow": np.array(winnow), "kernel": np.array(kernel)},
+    )
 
 
 def forced_disjunction(n: int, r: int) -> tuple[Curve, Curve]:
