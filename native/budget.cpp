@@ -58,10 +58,10 @@ class RowBudget : public Budgeted {
     }
 
     int64_t bytes() const {
-        const size_t doubles = k.capacity() + k_old.capacity() + number.capacity() + x.dense.capacity() +
-                               x.value.capacity() + x.index.capacity() + old.dense.capacity() + old.value.capacity() +
-                               old.index.capacity();
-        return Budgeted::bytes() + rows.bytes() + int64_t(8 * doubles);
+        size_t numbers = k.capacity() + k_old.capacity() + number.capacity();
+        for (const TakenRow* row : {&x, &old})
+            numbers += row->dense.capacity() + 2 * row->stored.index.capacity() + row->order.capacity();
+        return Budgeted::bytes() + rows.bytes() + int64_t(8 * numbers);
     }
 };
 

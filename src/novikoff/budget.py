@@ -392,13 +392,20 @@ def budget_learner(
         "policy": policy,
         "joint": joint,
         "tie_is_mistake": tie_is_mistake,
-        "rng": rng or np.random.default_rng(),
+        "rng": np.random.default_rng() if rng is None else rng,
     }
     if isinstance(kernel, FunctionKernel | PrecomputedKernel):
         return _CalledLearner(kernel, n_classes, **options)
-    # values do not depend on how supports are kept: sparse where that is smaller by far
-    sparse = is_sparse(like) and 6 * like.nnz < like.shape[0] * like.shape[1]
-    return _RowLearner(kernel, n_classes, n_features=like.shape[1], sparse=sparse, **options)
+    # values do not depend on how supports are kept: sparse where that is faster
+    sparse = is_sparse(like) and 16 * like.nnz < like.shape[0] * like.shape[1]
+    return row_learner(kernel, n_classes, like.shape[1], sparse=sparse, **options)
+
+
+def row_learner(
+    kernel: Kernel, n_classes: int, n_features: int, *, sparse: bool, **options: Any
+) -> BudgetLearner:
+    """The same for a kernel of native/gram.h; columns may be added later where supports are sparse."""
+    return _RowLearner(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
 
 
 def fit(learner: BudgetLearner, X: Any, labels: Ints, plan: Plan) -> Run:
