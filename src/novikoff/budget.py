@@ -385,7 +385,7 @@ def budget_learner(
     >>> X, labels = np.array([[0.0, 1], [1, 0], [1, 1], [0, 0]]), np.array([1, 1, 0, 0], dtype=np.int32)
     >>> learner = budget_learner(NamedKernel("rbf", gamma=1.0), 2, X, budget=2)
     >>> learner.learn(X, labels), learner.support.tolist()
-    (3, [2, 3])
+    (1, [2])
     """
     options: dict[str, Any] = {
         "budget": budget,
