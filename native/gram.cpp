@@ -59,26 +59,32 @@ void bind_gram(nb::module_& m) {
                 const int64_t lines = order ? int64_t(order->shape(0)) : rows.n();
                 if (int64_t(coef.shape(0)) != m || int64_t(scores.shape(0)) != lines || int64_t(scores.shape(1)) != classes)
                     throw std::invalid_argument("coefficients and scores have other shapes");
-                // a support moves few classes: only what is not zero is added
-                std::vector<int64_t> first{0}, column;
-                std::vector<double> factor;
-                for (int64_t c = 0; c < m; ++c) {
-                    for (int64_t k = 0; k < classes; ++k)
-                        if (double a = coef.data()[c * classes + k]; a != 0) column.push_back(k), factor.push_back(a);
-                    first.push_back(int64_t(column.size()));
-                }
+                const Coefficients moves(coef.data(), m, classes);
                 double* to = scores.data();
                 nb::gil_scoped_release nogil;
                 rows.visit([&](auto& r) {
                     panel.for_each_row(r, order ? order->data() : nullptr, begin, end, [&](int64_t t, int64_t, double* k) {
-                        double* s = to + t * classes;
-                        for (int64_t c = 0; c < m; ++c)
-                            for (int64_t e = first[c]; e < first[c + 1]; ++e) s[column[e]] += factor[e] * k[c];
+                        moves.add(k, to + t * classes);
                     });
                 });
             },
             nb::arg("rows"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("coef"),
             nb::arg("scores"), "scores[t, c] += sum over the supports of coef[support, c] K(row t, support).");
+    m.def(
+        "add_products",
+        [](Array<const double, nb::ndim<2>, nb::c_contig> values, Array<const double, nb::ndim<2>, nb::c_contig> coef,
+           Array<double, nb::ndim<2>, nb::c_contig> scores) {
+            const int64_t n = int64_t(values.shape(0)), m = int64_t(values.shape(1)), classes = int64_t(coef.shape(1));
+            if (int64_t(coef.shape(0)) != m || int64_t(scores.shape(0)) != n || int64_t(scores.shape(1)) != classes)
+                throw std::invalid_argument("values, coefficients and scores do not fit");
+            const Coefficients moves(coef.data(), m, classes);
+            const double* k = values.data();
+            double* to = scores.data();
+            nb::gil_scoped_release nogil;
+            for (int64_t t = 0; t < n; ++t) moves.add(k + t * m, to + t * classes);
+        },
+        nb::arg("values"), nb::arg("coef"), nb::arg("scores"),
+        "scores[t, c] += sum over j of values[t, j] coef[j, c], added in the order of j.");
     m.def(
         "first_in_doubt",
         [](Array<const double, nb::ndim<2>, nb::c_contig> scores, const Labels& labels, const Floats& size,

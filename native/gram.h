@@ -358,6 +358,28 @@ class Panel {
     }
 };
 
+// ---- adding --------------------------------------------------------------------------------------
+// What each support adds to each class's score. A support moves few classes, so only what is not zero is kept;
+// it is added support by support, so that a score is the same sum however the supports were cut into panels.
+class Coefficients {
+    std::vector<int64_t> first{0}, column;
+    std::vector<double> factor;
+
+  public:
+    Coefficients(const double* coef, int64_t supports, int64_t classes) {
+        for (int64_t c = 0; c < supports; ++c) {
+            for (int64_t k = 0; k < classes; ++k)
+                if (double a = coef[c * classes + k]; a != 0) column.push_back(k), factor.push_back(a);
+            first.push_back(int64_t(column.size()));
+        }
+    }
+    NOVIKOFF_INLINE void add(const double* values, double* scores) const {
+        const int64_t supports = int64_t(first.size()) - 1;
+        for (int64_t c = 0; c < supports; ++c)
+            for (int64_t e = first[c]; e < first[c + 1]; ++e) scores[column[e]] += factor[e] * values[c];
+    }
+};
+
 // ---- voting --------------------------------------------------------------------------------------
 // Votes of the hypotheses of one class on rows of kernel values (Freund and Schapire 1999): after update k the
 // score is s_k = s_{k-1} + step_k K(x, z_k), and it votes survived[k] times for its sign, where sign(0) = +1.

@@ -351,6 +351,7 @@ class Panel:
         self, rows: Rows, order: Order | None, begin: int, end: int, coef: Floats, scores: Floats
     ) -> None: ...
 
+def add_products(values: Floats, coef: Floats, scores: Floats) -> None: ...
 def first_in_doubt(
     scores: Floats,
     labels: Labels,

@@ -322,23 +322,14 @@ class PerceptronClassifier(RowClassifier):
         run = self._run
         if run.verdict == "separated" or (self._early() and len(run.history) < self.max_epochs):
             return
-        mistakes = [int(r["mistakes"]) for r in run.history]
-        what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
-        what += f"{mistakes[-1]:,} mistakes in the last"
-        if run.consistent:
-            text = f"{what}. Every row is predicted right, but a score is exactly 0: that separates nothing"
-            text += "." if self.fit_intercept else "; a bias (fit_intercept=True) may."
-        else:
-            advice = ["average=True for a steadier model"] if not getattr(self, "average", True) else []
-            falling = _falling(mistakes)
-            if falling is not False:
-                advice.insert(0, "more epochs (max_epochs)")
-            if X is not None and _off_centre(X):
-                advice.insert(0, "centring or scaling (R is far larger than the spread of the rows)")
-            advice.append("asking whether they can be separated at all (a linear program decides it)")
-            trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]
-            text = f"{what}{trend}. What may help: {'; '.join(advice)}."
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        advice = []
+        if X is not None and not run.consistent and _off_centre(X):
+            advice.append("centring or scaling (R is far larger than the spread of the rows)")
+        advice.append(MORE_EPOCHS)
+        if not getattr(self, "average", True):
+            advice.append("average=True for a steadier model")
+        advice.append("asking whether they can be separated at all (a linear program decides it)")
+        warnings.warn(not_separated(run, advice, bias=self.fit_intercept), ConvergenceWarning, stacklevel=4)
 
     def _early(self) -> bool:
         return bool(getattr(self, "early_stopping", False)) or self.callback is not None
@@ -370,6 +361,23 @@ def _check_rectangular(X: Sequence[Any]) -> None:
             raise ValueError(
                 f"X is ragged: row 0 has {first} values, but row {i} has {this} (inhomogeneous)."
             )
+
+
+MORE_EPOCHS = "more epochs (max_epochs)"
+
+
+def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
+    """What a warning says; of the advice, `MORE_EPOCHS` only where mistakes may still be falling."""
+    mistakes = [int(r["mistakes"]) for r in run.history]
+    what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
+    what += f"{mistakes[-1]:,} mistakes in the last"
+    if run.consistent:
+        text = f"{what}. Every row is predicted right, but a score is exactly 0: that separates nothing"
+        return text + ("." if bias else "; a bias (fit_intercept=True) may.")
+    falling = _falling(mistakes)
+    useful = [a for a in advice if a != MORE_EPOCHS or falling is not False]
+    trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]
+    return f"{what}{trend}. What may help: {'; '.join(useful)}."
 
 
 def _falling(mistakes: Sequence[int]) -> bool | None:

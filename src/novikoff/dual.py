@@ -7,21 +7,26 @@ tiled product. So a kernel value is computed once for an update, by fast code, a
 updates cost. The values of a support that comes a second time are kept, as far as the cache goes.
 
 Decisions are exact for the kernel values as computed: a float score is trusted where it lies outside its own
-rounding error, (k + 2)·2⁻⁵³·Σ|α_j|·|K(x_j, x)| after k updates; otherwise the values are computed again and
-summed by the long accumulator.
+rounding error, (k + 4)·2⁻⁵³·Σ|α_j|·|K(x_j, x)| after k updates; otherwise the values are computed again and
+summed by the long accumulator. A float score is the sum over the updates in their order, so not even its last
+bit depends on blocks, cache or threads.
+
+Memory: the scores and a few numbers a row, the working arrays of a block, and the kept kernel values, all of
+which fit into `cache_bytes`; besides these only the supports themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.dualmodel import DualModel
-from novikoff.kernels import UNIT, Rows, in_parallel
+from novikoff.dualmodel import PANEL, DualModel
+from novikoff.kernels import UNIT, Kernel, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
 NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient
@@ -29,48 +34,44 @@ BLOCK = (256, 8192)  # rows of a block, at least and at most
 PART = 2048  # rows that one thread adds scores to at a time
 
 
-class Updates:
-    """The updates of a run, in order: which row, when, and how each class's score moved."""
+class Update(NamedTuple):
+    """One mistaken row, and what it changed."""
 
-    def __init__(self) -> None:
-        self.row: list[int] = []
-        self.visit: list[int] = []  # visits made before it
-        self.move: list[Floats] = []  # −1, 0 or +1 for each column of scores
-
-    def __len__(self) -> int:
-        return len(self.row)
+    row: int
+    visit: int  # visits made before it
+    move: Floats  # −1, 0 or +1 for each column of scores
+    gain: Floats  # of ‖w‖² of each column
 
 
 class Rounding:
     """How far a float sum of kernel values may be from the exact one."""
 
-    def __init__(self, n_columns: int, diagonal: Floats | None, n_rows: int, *, exact: bool) -> None:
-        self.weight = np.zeros(n_columns)  # Σ|α|·size, which times a row's size is at least Σ|α·K|
-        self.terms = 0
-        self.exact = exact  # the values are integers: nothing is rounded below 2⁵³
-        self.sizes: Floats = np.ones(n_rows) if diagonal is None else np.sqrt(diagonal) * (1 + 1e-12)
+    def __init__(self, kernel: Kernel, X: Any, n_columns: int) -> None:
+        self.measured = kernel.measure(X)
+        sizes = self.measured.sizes
+        self.known = sizes is not None  # else Cauchy and Schwarz cannot be relied on: values are looked at
+        self.sizes: Floats = np.ones(X.shape[0]) if sizes is None else sizes
         self.largest = float(self.sizes.max(initial=0.0))
-        self.by_panel = diagonal is None  # Cauchy and Schwarz cannot be relied on: sizes are seen, not known
-
-    def begin(self, earlier: DualModel, largest: float) -> None:
-        """Take over the updates that were made before."""
-        self.exact = self.exact and earlier.kernel.is_exact(earlier.vectors)
-        self.terms = len(earlier.used)
-        diagonal = earlier.kernel.diagonal(earlier.vectors)
-        if diagonal is None:
-            self.weight = np.abs(earlier.moves).sum(axis=0) * largest
-        else:
-            self.weight = np.abs(earlier.moves).T @ np.sqrt(diagonal)[earlier.used] * (1 + 1e-12)
-
-    def add(self, move: Floats, size: float) -> None:
-        self.weight = self.weight + np.abs(move) * size
-        self.terms += 1
+        self.whole = self.measured.whole  # integers: nothing is rounded below 2⁵³
+        self.weight = np.zeros(n_columns)  # Σ|move|·size, which times a row's size is at least Σ|α·K|
+        self.terms = 0
 
     def slack(self) -> Floats:
         """For a row of size 1."""
-        if self.exact and self.weight.max(initial=0.0) * self.largest < 2.0**52:
+        if self.whole and self.weight.max(initial=0.0) * self.largest < 2.0**52:
             return np.zeros(len(self.weight))
         return (self.terms + 4) * UNIT * 1.01 * self.weight
+
+    def add(self, moves: Floats, sizes: Floats) -> None:
+        """More updates: (updates, columns), and the size of each one's support."""
+        self.weight = self.weight + np.abs(moves).T @ sizes
+        self.terms += len(moves)
+
+    def see(self, values: Floats) -> Floats:
+        """The size of each column of values, where only looking at them tells."""
+        if self.whole and not (values == np.rint(values)).all():
+            self.whole = False
+        return np.asarray(np.abs(values).max(axis=0, initial=0.0))
 
 
 class DualLearner:
@@ -83,25 +84,45 @@ class DualLearner:
         labels: Ints,
         *,
         tie_is_mistake: bool = False,
-        cache_bytes: int = 0,
+        cache_bytes: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        kernel = earlier.kernel
+        kernel, n = earlier.kernel, len(labels)
         self.earlier, self.X, self.labels = earlier, X, labels
+        self.jobs = threads(n_jobs)
+        least = least_bytes(n, earlier.n_columns, self.jobs)
+        room = 0 if cache_bytes is None else cache_bytes - least
+        if room < 0:
+            raise ValueError(
+                f"cache_mb={(cache_bytes or 0) / 2**20:.3g} is too small for {n:,} rows and {earlier.n_classes} "
+                f"classes: their scores and one block of kernel values take {least / 2**20:.3g}, the least "
+                f"that works."
+            )
+        self.cache = _Columns(room // (8 * max(n, 1)))
         self.panel, self.rows = kernel.panels(X), kernel.rows(X)
         self.joint, self.tie_is_mistake = earlier.joint, tie_is_mistake
-        self.jobs = threads(n_jobs)
-        n = len(labels)
-        self.rounding = Rounding(earlier.n_columns, kernel.diagonal(X), n, exact=kernel.is_exact(X))
+        self.rounding = Rounding(kernel, X, earlier.n_columns)
+        self.cache.at_once = not self.rounding.known
+        self.scores = np.zeros((n, earlier.n_columns))
         if len(earlier.used):
-            self.scores = earlier.scores(X, averaged=False, n_jobs=n_jobs)
-            self.rounding.begin(earlier, float(np.abs(self.scores).max(initial=0.0)))
-        else:
-            self.scores = np.zeros((n, earlier.n_columns))
-        self.updates = Updates()
+            self._begin()
+        self.updates: list[Update] = []
         self.visits = self.close = 0
         self.rate = 1.0  # updates a visit, of late
-        self.cache = _Columns(cache_bytes // (8 * max(n, 1)), at_once=self.rounding.by_panel)
+
+    def _begin(self) -> None:
+        """Take over the scores by the updates that were made before."""
+        earlier, rounding = self.earlier, self.rounding
+        self.scores = earlier.scores(self.X, averaged=False, n_jobs=self.jobs)
+        if rounding.known:
+            before = earlier.kernel.measure(earlier.vectors)
+            assert before.sizes is not None
+            sizes, rounding.whole = before.sizes, rounding.whole and before.whole
+        else:
+            sizes = np.zeros(len(earlier.support))
+            for begin in range(0, len(self.labels), PART):
+                sizes = np.maximum(sizes, rounding.see(earlier.values(self.X[begin : begin + PART])))
+        rounding.add(earlier.moves, sizes[earlier.used])
 
     # -- learning
     def epoch(self, order: Rows) -> int:
@@ -109,17 +130,18 @@ class DualLearner:
         before, done = len(self.updates), 0
         while done < len(order):
             size = int(np.clip(NEW_SUPPORTS / max(self.rate, 1e-9), *BLOCK))
-            block = order[done : done + size]
-            made = self._block(block)
-            self.rate = 0.5 * self.rate + 0.5 * made / len(block)
-            done += len(block)
+            made, visited = -len(self.updates), self._block(order[done : done + size])
+            made += len(self.updates)
+            self.rate = 0.5 * self.rate + 0.5 * made / visited
+            done += visited
         return len(self.updates) - before
 
     def _block(self, block: Rows) -> int:
-        scores = np.ascontiguousarray(self.scores[block])
+        """Visit the rows of a block, or fewer where it has too many mistakes; how many."""
+        scores = self.scores[block]
         labels, sizes = self.labels[block], self.rounding.sizes[block]
-        first, at = len(self.updates), 0
-        while True:
+        first, at, before = len(self.updates), 0, self.rounding.weight
+        while len(self.updates) < first + 2 * NEW_SUPPORTS:
             at = _core.first_in_doubt(
                 scores, labels, sizes, self.rounding.slack(), self.joint, self.tie_is_mistake, at
             )
@@ -128,75 +150,128 @@ class DualLearner:
             row = int(block[at])
             move = self._decide(row, scores[at])
             if move is not None:
-                self.updates.row.append(row)
-                self.updates.visit.append(self.visits + at)
-                self.updates.move.append(move)
-                scores[at + 1 :] += self._column(row, move, block, at + 1) * move
+                values = self._values(row, block, at)
+                self._update(row, at, move, scores[at], values)
+                for c in np.flatnonzero(move).tolist():
+                    scores[at + 1 :, c] += values[1:] * move[c]
             at += 1
-        self.visits += len(block)
-        self._push(first)
-        return len(self.updates) - first
+        self.visits += at
+        self._push(first, before)
+        return at
 
-    def _column(self, row: int, move: Floats, block: Rows, begin: int) -> Floats:
-        """The kernel values of a row with those of the block from `begin`, as a column."""
+    def _update(self, row: int, at: int, move: Floats, scores: Floats, values: Floats) -> None:
+        """Note an update; `values` are those with the rows to come in the block, its own first."""
+        gain = 2 * move * scores + move * move * values[0]
+        size = self.rounding.sizes[row] if self.rounding.known else self.rounding.see(values[:, None])[0]
+        self.rounding.add(move[None], np.array([size]))
+        self.updates.append(Update(row, self.visits + at, move, gain))
+
+    def _values(self, row: int, block: Rows, begin: int) -> Floats:
+        """The kernel values of a row with those of the block from `begin` on."""
         kept = self.cache.get(row)
         if kept is not None:
-            values: Floats = kept[block[begin:], None]
-            largest = float(np.abs(kept).max())
-        else:
-            values = np.empty((len(block) - begin, 1))
-            panel = self.panel(np.array([row], dtype=np.int64))
-            panel.values(self.rows, block, begin, len(block), values)
-            largest = float(np.abs(values).max(initial=0.0)) if self.rounding.by_panel else 0.0
-        self.rounding.add(move, largest if self.rounding.by_panel else float(self.rounding.sizes[row]))
-        return values
+            found: Floats = kept[block[begin:]]
+            return found
+        values = np.empty((len(block) - begin, 1))
+        self.panel(np.array([row], dtype=np.int64)).values(self.rows, block, begin, len(block), values)
+        return values[:, 0]
 
-    def _push(self, first: int) -> None:
+    def _push(self, first: int, before: Floats) -> None:
         """Add the updates from number `first` on to the scores of all rows."""
-        rows = np.array(self.updates.row[first:], dtype=np.int64)
-        if not len(rows):
-            return
-        moves = np.array(self.updates.move[first:])
-        kept = np.array([self.cache.get(int(row)) is not None for row in rows])
-        for row, move in zip(rows[kept].tolist(), moves[kept], strict=True):
-            column = self.cache.get(row)
-            assert column is not None
-            self.scores += column[:, None] * move
-        wanted = ~kept & np.array([self.cache.wants(int(row)) for row in rows])
-        for chosen, keep in ((~kept & ~wanted, False), (wanted, True)):
-            if chosen.any():
-                self._add(rows[chosen], moves[chosen], keep=keep)
+        made = self.updates[first:]
+        for begin in range(0, len(made), PANEL):
+            part = made[begin : begin + PANEL]
+            sizes = self._add([u.row for u in part], np.array([u.move for u in part]))
+            if sizes is not None:  # all values have been seen now, not only those of the block
+                before = before + np.abs(np.array([u.move for u in part])).T @ sizes
+        if made and not self.rounding.known:
+            self.rounding.weight = before
 
-    def _add(self, rows: Rows, moves: Floats, *, keep: bool) -> None:
-        panel, n = self.panel(rows), len(self.labels)
-        columns = np.empty((n, len(rows))) if keep else None
+    def _add(self, supports: list[int], moves: Floats) -> Floats | None:
+        """Add updates to the scores of all rows, in their order; the sizes of their values, where looked at."""
+        n, cache, known = len(self.labels), self.cache, self.rounding.known
+        kept = {k: column for k, row in enumerate(supports) if (column := cache.get(row)) is not None}
+        new = [k for k in range(len(supports)) if k not in kept]
+        wanted = {supports[k]: k for k in new if cache.wants(supports[k])}
+        columns = cache.add(wanted, n)
+        panel = self.panel(np.array([supports[k] for k in new], dtype=np.int64)) if new else None
+        seen: list[Floats] = []
 
         def add(begin: int) -> None:
             end = min(begin + PART, n)
-            if columns is None:
+            if panel is not None and known and not kept and not columns:
                 panel.add_scores(self.rows, None, begin, end, moves, self.scores)
-            else:
-                panel.values(self.rows, None, begin, end, columns[begin:end])
-                self.scores[begin:end] += columns[begin:end] @ moves
+                return
+            values = np.empty((end - begin, len(supports)))
+            if panel is not None:
+                fresh = values if not kept else np.empty((end - begin, len(new)))
+                panel.values(self.rows, None, begin, end, fresh)
+                if kept:
+                    values[:, new] = fresh
+            for k, column in kept.items():
+                values[:, k] = column[begin:end]
+            for row, column in columns.items():
+                column[begin:end] = values[:, wanted[row]]
+            if not known:
+                seen.append(self.rounding.see(values))
+            _core.add_products(values, moves, self.scores[begin:end])
 
         in_parallel(add, range(0, n, PART), self.jobs)
-        if columns is not None:
-            for k, row in enumerate(rows.tolist()):
-                self.cache.put(row, np.ascontiguousarray(columns[:, k]))
-        if self.rounding.by_panel:  # now that all values have been seen
-            self.rounding.weight = self.rounding.weight + np.abs(moves).sum(axis=0) * panel.largest
+        return None if known else np.max(seen, axis=0)
+
+    # -- the most violated row
+    def visit_worst(self) -> int:
+        """One visit to the most violated row, or to each class's own (one-vs-rest); the number of updates."""
+        first, before = len(self.updates), self.rounding.weight
+        found: dict[int, Floats] = {}  # one-vs-rest, some classes may have the same row
+        for c in range(1 if self.joint else self.scores.shape[1]):
+            row, move = self._most_violated(c)
+            if move is not None:
+                found[row] = found[row] + move if row in found else move
+        for row, move in found.items():
+            here = np.array([row], dtype=np.int64)
+            self._update(row, 0, move, self.scores[row], self._values(row, here, 0))
+        made = len(self.updates) - first
+        self.visits += made > 0  # nothing violated, so nothing was visited
+        self._push(first, before)
+        return made
+
+    def _most_violated(self, c: int) -> tuple[int, Floats | None]:
+        """The row of the smallest d that is a mistake, of one column or of all; mistakes first, then lower rows.
+
+        d is compared as a float; whether it is a mistake is decided exactly.
+        """
+        apart = not self.joint and self.scores.shape[1] > 1
+        d, hurts = self.worst(c if apart else None)
+        slack = self.rounding.slack()
+        doubtful = np.flatnonzero(d <= 2.03 * (slack[c] if apart else slack.max()) * self.rounding.sizes)
+        while len(doubtful):
+            smallest = doubtful[d[doubtful] == d[doubtful].min()]
+            harmless = (d[smallest] == 0) & ~hurts[smallest]
+            for row in smallest[np.argsort(harmless, kind="stable")].tolist():
+                move = self._decide(row, self.scores[row], c if apart else None)
+                if move is not None:
+                    return row, move
+            doubtful = doubtful[d[doubtful] > d[doubtful].min()]
+        return -1, None
+
+    def worst(self, c: int | None = None) -> tuple[Floats, Any]:
+        """The smallest d of each row, of one column or of all, and whether d = 0 is a mistake there."""
+        scores, labels = self.scores, self.labels
+        if self.joint:
+            own = np.arange(len(labels)), labels
+            rivals = scores.copy()
+            rivals[own] = -np.inf
+            rival = rivals.argmax(axis=1)
+            d: Floats = scores[own] - rivals[np.arange(len(labels)), rival]
+            return d, (rival < labels) | self.tie_is_mistake
+        positive = labels == 1 if scores.shape[1] == 1 else labels == c
+        column = scores[:, c or 0]
+        return np.where(positive, column, -column), ~positive | self.tie_is_mistake
 
     # -- deciding
-    def is_right(self, row: int, *, strictly: bool = False) -> bool:
-        """Whether the last weights get a row right; `strictly`: with no score at 0."""
-        rule, self.tie_is_mistake = self.tie_is_mistake, strictly or self.tie_is_mistake
-        try:
-            return self._decide(row, self.scores[row]) is None
-        finally:
-            self.tie_is_mistake = rule
-
-    def _decide(self, row: int, scores: Floats) -> Floats | None:
-        """How the classes' scores must move: None where the row is right."""
+    def _decide(self, row: int, scores: Floats, only: int | None = None) -> Floats | None:
+        """How the classes' scores must move, or `only` one of them: None where the row is right."""
         label = int(self.labels[row])
         slack = self.rounding.slack() * self.rounding.sizes[row]
         if self.joint:
@@ -204,8 +279,11 @@ class DualLearner:
         y = signs_of(label, len(scores))
         signs = np.sign(scores)
         for c in np.flatnonzero((np.abs(scores) <= slack) & (slack > 0)).tolist():
-            signs[c] = self._exact_sign(row, itemgetter((slice(None), c)))
+            if only is None or c == only:
+                signs[c] = self.exact(row, itemgetter((slice(None), c)))[0]
         wrong = (y * signs < 0) | ((signs == 0) & ((y < 0) | self.tie_is_mistake))
+        if only is not None:
+            wrong &= np.arange(len(scores)) == only
         return np.where(wrong, y, 0.0) if wrong.any() else None
 
     def _decide_jointly(self, row: int, label: int, scores: Floats, slack: Floats) -> Floats | None:
@@ -214,7 +292,7 @@ class DualLearner:
             difference = float(scores[a] - scores[b])
             if abs(difference) > 1.01 * (slack[a] + slack[b]) or not (slack[a] or slack[b]):
                 return int(np.sign(difference))
-            return self._exact_sign(row, lambda moves: moves[:, a] - moves[:, b])
+            return self.exact(row, lambda moves: moves[:, a] - moves[:, b])[0]
 
         best = -1
         for c in range(len(scores)):
@@ -226,35 +304,57 @@ class DualLearner:
         move[label], move[best] = 1.0, -1.0
         return move
 
-    def _exact_sign(self, row: int, of: Callable[[Floats], Floats]) -> int:
-        """The sign of Σ α·K(support, row), of the values as computed, without rounding."""
+    def exact(self, row: int, of: Callable[[Floats], Floats]) -> tuple[int, float]:
+        """Σ α·K(support, row) of the values as computed: its sign, and the number nearest to it.
+
+        `of` picks the column of moves, or a difference of two.
+        """
         self.close += 1
-        used, moves = np.zeros(0, dtype=np.int64), np.zeros(0)
-        if len(self.updates):
-            moves = of(np.array(self.updates.move))
-            used = np.array(self.updates.row, dtype=np.int64)
-        supports, places = np.unique(used, return_inverse=True)
-        alpha = np.bincount(places, weights=moves, minlength=len(supports))
-        values = np.empty((1, len(supports)))
-        if len(supports):
-            self.panel(supports).values(self.rows, np.array([row], dtype=np.int64), 0, 1, values)
-        before = self.earlier.values(self.X[row : row + 1])[0]
-        alpha_before = of(self.earlier.coefficients(averaged=False))
-        return _core.exact_dot(np.concatenate([alpha, alpha_before]), np.concatenate([values[0], before]))[0]
+        factors, found = [of(self.earlier.coefficients(averaged=False))], []
+        found.append(self.earlier.values(self.X[row : row + 1])[0] if len(factors[0]) else np.zeros(0))
+        if self.updates:
+            moves = of(np.array([u.move for u in self.updates]))
+            used = np.array([u.row for u in self.updates], dtype=np.int64)
+            supports, places = np.unique(used, return_inverse=True)
+            factors.append(np.bincount(places, weights=moves, minlength=len(supports)))
+            here = np.array([row], dtype=np.int64)
+            for begin in range(0, len(supports), PANEL):
+                part = supports[begin : begin + PANEL]
+                values = np.empty((1, len(part)))
+                self.panel(part).values(self.rows, here, 0, 1, values)
+                found.append(values[0])
+        return _core.exact_dot(np.concatenate(factors), np.concatenate(found))
+
+    # -- what came of it
+    def squares(self) -> Floats:
+        """‖w‖² of each column."""
+        total = self.earlier.squares.copy()
+        for update in self.updates:
+            total += update.gain
+        return np.maximum(total, 0.0)
 
     def model(self) -> DualModel:
-        """What has been learned, with what was before."""
+        """What has been learned, with what was before. May be asked for when a call was interrupted."""
         made = self.updates
-        rows, visit = (np.array(a, dtype=np.int64) for a in (made.row, made.visit))
-        moves = np.array(made.move).reshape(len(made), self.earlier.n_columns)
-        return self.earlier.extended(self.X, rows, visit, moves, self.visits)
+        n_visits = max(self.visits, made[-1].visit + 1 if made else 0)
+        return self.earlier.extended(
+            self.X,
+            np.array([u.row for u in made], dtype=np.int64),
+            np.array([u.visit for u in made], dtype=np.int64),
+            np.array([u.move for u in made]).reshape(len(made), self.earlier.n_columns),
+            n_visits,
+            squares=self.squares(),
+            radius=max(self.earlier.radius, self.rounding.measured.radius),
+            log2_radius=max(self.earlier.log2_radius, self.rounding.measured.log2_radius),
+            close=self.earlier.close + self.close,
+        )
 
 
 class _Columns:
     """Kernel values of some rows with all rows, up to a number of them: those that came twice."""
 
-    def __init__(self, capacity: int, *, at_once: bool) -> None:
-        self.capacity, self.at_once = capacity, at_once  # at once: values are expensive
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.at_once = capacity, False  # at once: values are expensive
         self.kept: dict[int, Floats] = {}
         self.seen: set[int] = set()
 
@@ -267,9 +367,18 @@ class _Columns:
         self.seen.add(row)
         return again and len(self.kept) < self.capacity
 
-    def put(self, row: int, column: Floats) -> None:
-        if len(self.kept) < self.capacity:
-            self.kept[row] = column
+    def add(self, rows: Iterable[int], n: int) -> dict[int, Floats]:
+        """Room for the values of rows, as far as there is any, to be written to."""
+        columns = {row: np.empty(n) for row in islice(rows, self.capacity - len(self.kept))}
+        self.kept |= columns
+        return columns
+
+
+def least_bytes(n: int, n_columns: int, jobs: int) -> int:
+    """What learning from n rows needs besides the rows and the supports, nothing being kept."""
+    of_rows = 8 * n * (n_columns + 2)
+    of_block = 8 * min(BLOCK[1], n) * (n_columns + 4)
+    return of_rows + of_block + 16 * min(PART, n) * PANEL * min(jobs, -(-n // PART))
 
 
 def signs_of(label: int, n_columns: int) -> Floats:

@@ -4,12 +4,13 @@ The last, the averaged and the voted predictions all come from the same sequence
 or +1 a column) times K(x, z_k), at visit t_k of T. With α_j the sum of the moves of support j,
 
     last       s(x) = Σ_j α_j·K(x, z_j)
-    averaged   the mean of s after each visit: an update counts for the T − t_k + 1 visits from its own on
+    averaged   the mean of s after each visit: an update after t_k visits counts for the T − t_k from its own on
     voted      Σ_k c_k·sign(s_k(x)) for each column, c_k being the visits that its k-th hypothesis survived
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,11 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.arrays import is_sparse
+from novikoff.arrays import is_sparse, with_one_index_width
 from novikoff.kernels import UNIT, Kernel, Panel, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
 PANEL = 128  # supports a panel: enough for a tile, few enough for the cache
+PART = 2048  # rows that a thread takes at a time
 VALUES = 1 << 21  # kernel values that a thread holds at a time
 
 
@@ -40,14 +42,21 @@ class DualModel:
     moves: Floats  # (updates, columns)
     n_visits: int
     n_rows: int  # given so far
+    squares: Floats  # ‖w‖² of each column
+    radius: float = 0.0  # the largest √K(x, x) of all rows given
+    log2_radius: float = -math.inf  # its logarithm, for where it overflows
+    close: int = 0  # decisions too close for plain floating point
 
     @classmethod
     def empty(cls, kernel: Kernel, n_classes: int, *, joint: bool, like: Any) -> DualModel:
         """Nothing learned yet, for rows stored as those of `like`."""
         columns, none = 1 if n_classes == 2 else n_classes, np.zeros(0, dtype=np.int64)
-        return cls(kernel, n_classes, joint, like[:0], none, none, none, np.zeros((0, columns)), 0, 0)
+        vectors, moves = kernel.take(like, none), np.zeros((0, columns))
+        return cls(kernel, n_classes, joint, vectors, none, none, none, moves, 0, 0, np.zeros(columns))
 
-    def extended(self, X: Any, rows: Rows, visit: Rows, moves: Floats, n_visits: int) -> DualModel:
+    def extended(
+        self, X: Any, rows: Rows, visit: Rows, moves: Floats, n_visits: int, **figures: Any
+    ) -> DualModel:
         """With more updates, of rows of X; their visits are counted from the first row of X on."""
         found, first, places = np.unique(rows, return_index=True, return_inverse=True)
         rank = np.empty(len(found), dtype=np.int64)
@@ -55,17 +64,18 @@ class DualModel:
         new = found[np.argsort(first)]
         return replace(
             self,
-            vectors=_below(self.vectors, X[new]),
+            vectors=_below(self.vectors, self.kernel.take(X, new)),
             support=np.concatenate([self.support, new + self.n_rows]),
             used=np.concatenate([self.used, rank[places] + len(self.support)]),
             visit=np.concatenate([self.visit, visit + self.n_visits]),
             moves=np.concatenate([self.moves, moves]),
             n_visits=self.n_visits + n_visits,
             n_rows=self.n_rows + X.shape[0],
+            **figures,
         )
 
     def until(self, n_visits: int) -> DualModel:
-        """The model as it was after so many visits."""
+        """The model as it was after so many visits, as far as predictions go."""
         kept = int(np.searchsorted(self.visit, n_visits))
         return replace(
             self,
@@ -86,38 +96,105 @@ class DualModel:
         np.add.at(alpha, self.used, self.moves * counts[:, None])
         return alpha
 
+    # -- what was learned
+    @property
+    def updates_by_column(self) -> Rows:
+        """How many updates moved each column."""
+        return np.count_nonzero(self.moves, axis=0)
+
+    @property
+    def n_updates(self) -> int:
+        """Updates made: of all classes apart, or of all of them together."""
+        return len(self.used) if self.joint else int(np.count_nonzero(self.moves))
+
+    @property
+    def norm(self) -> float:
+        """‖w‖ over all columns."""
+        return math.sqrt(float(self.squares.sum()))
+
+    @property
+    def reach(self) -> float:
+        """R: max √K(x, x), times √2 where an update moves two classes; infinite where it overflows."""
+        return self.radius * (math.sqrt(2) if self.joint else 1.0)
+
+    @property
+    def log2_reach(self) -> float:
+        """log₂ R, which never overflows."""
+        return self.log2_radius + (0.5 if self.joint else 0.0)
+
+    @property
+    def margin_upper(self) -> float:
+        """‖w‖/Στ ≥ γ: a convex combination of the y·φ(x) is at least that long."""
+        if self.joint:
+            return self.norm / len(self.used) if len(self.used) else math.inf
+        pairs = zip(np.sqrt(self.squares).tolist(), self.updates_by_column.tolist(), strict=True)
+        return min(norm / count if count else math.inf for norm, count in pairs)
+
     # -- predicting
     def _panels(self, X: Any) -> list[tuple[int, Panel]]:
         """The supports in panels, each with the number of its first."""
-        same = is_sparse(X) == is_sparse(self.vectors) and X.dtype == self.vectors.dtype
-        vectors = self.vectors if same else self.vectors.astype(np.float64)
-        make = self.kernel.panels(vectors)
+        make = self.kernel.panels(_stored_like(self.vectors, X))
         cuts = range(0, len(self.support), PANEL)
         return [(a, make(np.arange(a, min(a + PANEL, len(self.support))))) for a in cuts]
 
     def scores(self, X: Any, *, averaged: bool, n_jobs: int | None = None) -> Floats:
         """(n, columns) scores by the last or the averaged coefficients; signs and winners are exact."""
         alpha, n = self.coefficients(averaged=averaged), X.shape[0]
-        scores, sizes = np.zeros((n, self.n_columns)), np.zeros((n, self.n_columns))
+        scores, bound = np.zeros((n, self.n_columns)), np.zeros((n, self.n_columns))
         rows, panels = self.kernel.rows(X), self._panels(X)
-        size = max(VALUES // PANEL, 1)
+        measured = self.kernel.measure(X) if self.kernel.is_known else None
+        if measured is not None and measured.sizes is not None:
+            supports = self.kernel.measure(self.vectors)
+            assert supports.sizes is not None
+            bound = measured.sizes[:, None] * (np.abs(alpha).T @ supports.sizes)
+            if measured.whole and supports.whole and bound.max(initial=0.0) < 2.0**52:
+                bound[...] = 0.0  # sums of integers, not rounded
 
         def add(begin: int) -> None:
-            end = min(begin + size, n)
+            end = min(begin + PART, n)
             for first, panel in panels:
-                values = np.empty((end - begin, panel.size))
-                panel.values(rows, None, begin, end, values)
                 part = alpha[first : first + PANEL]
-                scores[begin:end] += values @ part
-                sizes[begin:end] += np.abs(values) @ np.abs(part)
+                if measured is not None:
+                    panel.add_scores(rows, None, begin, end, part, scores)
+                else:
+                    values = np.empty((end - begin, panel.size))
+                    panel.values(rows, None, begin, end, values)
+                    _core.add_products(values, part, scores[begin:end])
+                    bound[begin:end] += np.abs(values) @ np.abs(part)
 
-        in_parallel(add, range(0, n, size), threads(n_jobs))
-        close = np.abs(scores) <= (len(self.support) + 4) * UNIT * 1.01 * sizes
-        for row in np.flatnonzero((close & (sizes > 0)).any(axis=1)).tolist():
+        in_parallel(add, range(0, n, PART), threads(n_jobs))
+        bound *= (len(self.support) + 4) * UNIT * 1.01
+        if averaged and self.n_visits:
+            scores, bound = scores / self.n_visits, bound / self.n_visits
+        self._settle(X, scores, bound, alpha, self.n_visits if averaged and self.n_visits else 1)
+        return scores
+
+    def _settle(self, X: Any, scores: Floats, bound: Floats, alpha: Floats, visits: int) -> None:
+        """Make signs, and the place of the first of the highest scores, those of the exact sums."""
+        close = (np.abs(scores) <= bound) & (bound > 0)
+        if self.n_columns > 1:
+            place = np.arange(len(scores)), scores.argmax(axis=1)
+            top, room = scores[place][:, None], bound[place][:, None]
+            rivals = (top - scores <= 1.01 * (bound + room)) & (bound + room > 0)
+            rivals[rivals.sum(axis=1) < 2] = False
+        else:
+            rivals = np.zeros_like(close)
+        for row in np.flatnonzero((close | rivals).any(axis=1)).tolist():
             values = self.values(X[row : row + 1])[0]
-            for c in np.flatnonzero(close[row]).tolist():
-                scores[row, c] = _core.exact_dot(np.ascontiguousarray(alpha[:, c]), values)[1]
-        return scores / self.n_visits if averaged and self.n_visits else scores
+
+            def exact(factors: Floats, values: Floats = values) -> tuple[int, float]:
+                return _core.exact_dot(np.ascontiguousarray(factors), values)
+
+            for c in np.flatnonzero(close[row] | rivals[row]).tolist():
+                sign, value = exact(alpha[:, c])
+                scores[row, c] = value / visits if sign == 0 or value / visits else sign * 5e-324
+            among = np.flatnonzero(rivals[row]).tolist()
+            if among:
+                best = among[0]
+                for c in among[1:]:
+                    best = c if exact(alpha[:, c] - alpha[:, best])[0] > 0 else best
+                if scores[row].argmax() != best:
+                    scores[row, best] = np.nextafter(scores[row].max(), np.inf)
 
     def values(self, X: Any) -> Floats:
         """The kernel values of some rows with all supports."""
@@ -132,11 +209,13 @@ class DualModel:
     def votes(self, X: Any, n_jobs: int | None = None) -> Floats:
         """(n, columns): the votes for each column, less those against it unless classes are joint."""
         n, m = X.shape[0], len(self.support)
+        if self.kernel.is_known:
+            self.kernel.measure(X)  # what it lets pass cannot overflow
         out = np.zeros((n, self.n_columns))
         runs = self._runs()
         vote: Callable[..., None] = _core.joint_kernel_votes if self.joint else _core.kernel_votes
         rows, panels = self.kernel.rows(X), self._panels(X)
-        size = max(VALUES // max(m, 1), 4)
+        size = min(max(VALUES // max(m, 1), 4), PART)
 
         def add(begin: int) -> None:
             end = min(begin + size, n)
@@ -176,7 +255,19 @@ class DualModel:
 
 
 def _below(first: Any, second: Any) -> Any:
-    """Rows below one another, stored as the second."""
+    """Rows below one another, stored as the first of them."""
     if not first.shape[0]:
         return second
-    return sp.vstack([first, second], format="csr") if is_sparse(second) else np.concatenate([first, second])
+    if not second.shape[0]:
+        return first
+    if not isinstance(first, np.ndarray):
+        second = second if is_sparse(second) else sp.csr_array(second)
+        return with_one_index_width(type(first)(sp.vstack([first, second], format="csr")))
+    return np.concatenate([first, second.toarray() if is_sparse(second) else second])
+
+
+def _stored_like(vectors: Any, X: Any) -> Any:
+    """Supports that can meet the rows of X: only uint8 meets nothing but uint8."""
+    if X.ndim == 1 or vectors.ndim == 1 or X.dtype == vectors.dtype or np.uint8 != vectors.dtype:
+        return vectors
+    return vectors.astype(np.float64)

@@ -1,17 +1,21 @@
-"""The driver of kernel perceptrons: epochs, order, stopping, history and the verdict."""
+"""The driver of kernel perceptrons: epochs, order, stopping, history, the verdict and the report."""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
-from typing import Any
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from novikoff.dual import DualLearner
+from novikoff.dual import PART, DualLearner
 from novikoff.dualmodel import DualModel
-from novikoff.model import Floats, Ints
+from novikoff.model import Floats, Ints, Settings
+from novikoff.report import Report
+from novikoff.summary import theorem
 from novikoff.training import Plan, Record, Run, record_line
 
 
@@ -22,105 +26,190 @@ def fit(
     plan: Plan,
     *,
     tie_is_mistake: bool = False,
-    cache_bytes: int = 0,
+    cache_bytes: int | None = None,
 ) -> tuple[DualModel, Run]:
     """Learn from all rows until an epoch passes without an update, or the plan ends it."""
     learner = DualLearner(
-        earlier,
-        X,
-        labels,
-        tie_is_mistake=tie_is_mistake,
-        cache_bytes=cache_bytes,
-        n_jobs=plan.n_jobs,
+        earlier, X, labels, tie_is_mistake=tie_is_mistake, cache_bytes=cache_bytes, n_jobs=plan.n_jobs
     )
-    run = Run(n_rows=len(labels))
+    run, n = Run(n_rows=len(labels)), len(labels)
     try:
         for epoch in range(plan.max_epochs):
             started, before = time.perf_counter(), len(learner.updates)
             if plan.order == "worst":
                 run.converged = _worst_epoch(learner)
             else:
-                n = len(labels)
                 order = plan.rng.permutation(n) if plan.order == "shuffle" else np.arange(n, dtype=np.int64)
                 run.converged = learner.epoch(order) == 0
-            made = np.array(learner.updates.move[before:]).reshape(-1, earlier.n_columns)
-            count = len(made) if learner.joint else int(np.count_nonzero(made))
-            record: Record = {"epoch": epoch + 1, "mistakes": count, "updates": count}
-            record |= {"norm": norm(learner), "seconds": time.perf_counter() - started}
+            record = _record(learner, epoch, before, time.perf_counter() - started)
             run.history.append(record)
             if plan.verbose:
                 print(record_line(record), file=sys.stderr)
             if run.converged or (plan.callback is not None and plan.callback(record) is True):
                 break
-        _judge(learner, run)
+        judge(learner, run)
     except KeyboardInterrupt:
         run.interrupted = True
     return learner.model(), run
 
 
+def learn(
+    earlier: DualModel,
+    X: Any,
+    labels: Ints,
+    *,
+    tie_is_mistake: bool = False,
+    cache_bytes: int | None = None,
+    n_jobs: int | None = None,
+) -> tuple[DualModel, Run]:
+    """One pass over the rows, in their order, going on from `earlier`."""
+    learner = DualLearner(
+        earlier, X, labels, tie_is_mistake=tie_is_mistake, cache_bytes=cache_bytes, n_jobs=n_jobs
+    )
+    run, started = Run(n_rows=len(labels), as_given=True), time.perf_counter()
+    try:
+        run.converged = learner.epoch(np.arange(len(labels), dtype=np.int64)) == 0
+    except KeyboardInterrupt:
+        run.interrupted = True
+    run.history.append(_record(learner, 0, 0, time.perf_counter() - started))
+    return learner.model(), run
+
+
+def _record(learner: DualLearner, epoch: int, before: int, seconds: float) -> Record:
+    made = np.array([u.move for u in learner.updates[before:]]).reshape(-1, learner.earlier.n_columns)
+    count = len(made) if learner.joint else int(np.count_nonzero(made))
+    norm = math.sqrt(float(learner.squares().sum()))
+    return {"epoch": epoch + 1, "mistakes": count, "updates": count, "norm": norm, "seconds": seconds}
+
+
 def _worst_epoch(learner: DualLearner) -> bool:
-    """Up to one update a row, each of the row that is most violated; whether none is any more."""
-    for _ in range(len(learner.labels)):
-        margins = worst(learner)
-        hurts = learner.labels != 0 if learner.joint else learner.labels == 0
-        tied = (margins == 0) & (hurts | learner.tie_is_mistake)  # these come before ties that are no mistake
-        row = int(np.lexsort((~tied, margins))[0])
-        if not learner.epoch(np.array([row], dtype=np.int64)):
-            learner.visits -= 1  # nothing violated, so nothing was visited
-            return True
-    return False
+    """As many visits as there are rows, each to the most violated; whether none is any more."""
+    return any(not learner.visit_worst() for _ in range(len(learner.labels)))
 
 
-def worst(learner: DualLearner) -> Floats:
-    """The smallest y·s of each row: of its columns, or of the differences to its rivals."""
-    scores, labels = learner.scores, learner.labels
+# ---- the verdict -------------------------------------------------------------------------------------
+class Smallest(NamedTuple):
+    """The smallest d of all rows, by column; of all of them together where classes are joint."""
+
+    d: Floats
+    wrong: bool  # some row is not right under the tie rule
+    strict: bool  # every d is > 0, exactly
+    spare: Floats  # how far a tie may be lifted: the smallest d of those whom that would hurt
+
+
+def judge(learner: DualLearner, run: Run) -> None:
+    """Is every row strictly on its own side? Decided exactly, by the last scores.
+
+    Where only ties at 0 stand against it and there is a bias, they are lifted through it, by half of what
+    the others can spare.
+    """
+    found, squares = _smallest(learner), learner.squares()
+    run.consistent = not found.wrong
+    if run.consistent and not found.strict and learner.earlier.kernel.offset > 0:
+        lift = _lift(learner, found)
+        lifted = _smallest(learner, lift)
+        if lifted.strict:
+            found = lifted
+            moves = sum((u.move for u in learner.updates), learner.earlier.moves.sum(axis=0))
+            bias = moves * learner.earlier.kernel.offset  # w's last coordinate times that of every row
+            squares = squares + (2 * lift * bias + lift**2) / learner.earlier.kernel.offset
+    run.verdict = "separated" if found.strict and run.consistent else "undecided"
+    lengths = np.sqrt(squares.sum(keepdims=True) if learner.joint else squares)
+    margins = [d / length if length else 0.0 for d, length in zip(found.d, lengths, strict=True)]
+    run.margin = float(min(margins))
+
+
+def _lift(learner: DualLearner, found: Smallest) -> Floats:
+    """What is added to the scores of columns with ties: to lower classes more, where they are joint."""
+    half = np.where(np.isfinite(found.spare), np.maximum(found.spare, 0.0) / 2, 1.0)
+    k = learner.earlier.n_columns
+    return np.asarray(half * np.arange(k, 0, -1) / (k - 1) if learner.joint else half * (found.d == 0))
+
+
+def _smallest(learner: DualLearner, lift: Floats | None = None) -> Smallest:
+    """Look at all rows; with `lift`, only what is beyond rounding counts as strict."""
+    k, joint = learner.earlier.n_columns, learner.joint
+    slack, sizes = learner.rounding.slack(), learner.rounding.sizes
+    d, spare = np.full(k, math.inf), np.full(k, math.inf)
+    wrong, strict = False, True
+    for begin in range(0, len(learner.labels), PART):
+        labels = learner.labels[begin : begin + PART]
+        scores, here = learner.scores[begin : begin + PART], np.arange(len(labels))
+        if lift is not None:
+            scores = scores + lift
+        error = sizes[begin : begin + PART, None] * slack
+        positive = labels[:, None] == (1 if k == 1 else np.arange(k))
+        if joint:
+            signed = scores[here, labels][:, None] - scores
+            error = 1.01 * (error + error[here, labels][:, None])
+            signed[positive], error[positive] = math.inf, 0.0
+            tie_hurts, guarded = np.arange(k) < labels[:, None], np.arange(k) < labels[:, None]
+        else:
+            signed = np.where(positive, scores, -scores)
+            tie_hurts, guarded = ~positive, ~positive
+        tie_hurts = tie_hurts | learner.tie_is_mistake
+        if lift is None:
+            for row, c in np.argwhere((np.abs(signed) <= error) & (error > 0)).tolist():
+                signed[row, c] = _exactly(learner, begin + row, c)
+            wrong = wrong or bool(((signed < 0) | ((signed == 0) & tie_hurts)).any())
+            error = np.zeros_like(signed)
+        else:
+            error = error + np.abs(signed) * 2.0**-50
+        strict = strict and bool((signed > error).all())
+        d = np.minimum(d, signed.min(axis=0, initial=math.inf))
+        spare = np.minimum(spare, np.where(guarded, signed - error, math.inf).min(axis=0, initial=math.inf))
+    if joint:
+        d, spare = d.min(keepdims=True), np.full(k, spare.min())
+    return Smallest(d, wrong, strict, spare)
+
+
+def _exactly(learner: DualLearner, row: int, c: int) -> float:
+    """d of a row and a column, correctly rounded, its sign never lost."""
+    label = int(learner.labels[row])
+    of: Callable[[Floats], Floats] = itemgetter((slice(None), c))
+    flip = 1.0
     if learner.joint:
-        own = np.arange(len(labels)), labels
-        rivals = scores.copy()
-        rivals[own] = -math.inf
-        return np.asarray(scores[own] - rivals.max(axis=1))
-    if scores.shape[1] == 1:
-        return np.where(labels == 1, scores[:, 0], -scores[:, 0])
-    signed = -scores
-    signed[np.arange(len(labels)), labels] *= -1
-    return np.asarray(signed.min(axis=1))
+        of = lambda moves: moves[:, label] - moves[:, c]  # noqa: E731
+    elif label != (1 if learner.earlier.n_columns == 1 else c):
+        flip = -1.0
+    sign, value = learner.exact(row, of)
+    return flip * (value or sign * 5e-324)
 
 
-def norms(learner: DualLearner) -> Floats:
-    """‖w‖ of each column: ‖w‖² = Σ α·s over the supports, whose scores are known."""
-    if not len(learner.updates):
-        return np.zeros(learner.earlier.n_columns)
-    moves = np.array(learner.updates.move)
-    squares = np.sum(moves * learner.scores[np.array(learner.updates.row)], axis=0)
-    return np.sqrt(np.maximum(squares, 0.0))
-
-
-def norm(learner: DualLearner) -> float:
-    """‖w‖ over all columns."""
-    return float(np.linalg.norm(norms(learner)))
-
-
-def _judge(learner: DualLearner, run: Run) -> None:
-    """Is every row strictly on its own side? Exactly, by the last scores."""
-    margins = worst(learner)
-    slack = learner.rounding.slack().max() * learner.rounding.sizes * 2
-    doubtful = np.flatnonzero(np.abs(margins) <= slack)
-    run.consistent = not (margins < -slack).any()
-    strict = run.consistent
-    for row in doubtful.tolist():
-        if not run.consistent:
-            break
-        run.consistent &= learner.is_right(row)
-        strict &= learner.is_right(row, strictly=True)
-    run.verdict = "separated" if strict else "undecided"
-    run.training_errors = 0 if run.consistent else None
-    lengths = norms(learner)
-    if learner.joint or len(lengths) == 1:
-        total = float(np.linalg.norm(lengths))
-        run.margin = float(margins.min()) / total if total else 0.0
-    elif lengths.all():
-        signed = -learner.scores
-        signed[np.arange(len(margins)), learner.labels] *= -1
-        run.margin = float((signed.min(axis=0) / lengths).min())
+# ---- the report --------------------------------------------------------------------------------------
+def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int) -> Report:
+    """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
+    radius = model.reach
+    upper, margin = model.margin_upper, run.margin if run.verdict == "separated" else 0.0
+    bound, _ = theorem(Settings(), 1.0)
+    parts = 1 if model.joint or model.n_columns == 1 else model.n_columns
+    if parts > 1:
+        bound, upper_of_all = f"the sum of {parts} classes' {bound}", math.inf
     else:
-        run.margin = 0.0
+        upper_of_all = upper
+    return Report(
+        model=name,
+        rule="perceptron",
+        n_rows=run.n_rows,
+        n_features=n_features,
+        n_classes=model.n_classes,
+        n_epochs=len(run.history),
+        converged=run.converged,
+        mistakes=model.n_updates,
+        updates=model.n_updates,
+        last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
+        verdict=run.verdict,
+        consistent=run.consistent,
+        radius=radius,
+        margin=run.margin,
+        margin_upper=upper,
+        bound=bound,
+        bound_lower=(radius / upper_of_all) ** 2 if upper_of_all > 0 else math.inf,
+        bound_upper=parts * (radius / margin) ** 2 if margin > 0 else math.inf,
+        training_errors=run.training_errors,
+        compensated=model.close,
+        accumulator=model.close,
+        order="rows as they came" if run.as_given else order,
+        seconds=sum(record["seconds"] for record in run.history),
+        log2_radius=model.log2_reach if math.isinf(radius) else None,
+    )

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from novikoff import dualtraining
-from novikoff.classifier import PerceptronClassifier, generator
+from novikoff.arrays import in_order, rows_of
+from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
 from novikoff.dualmodel import DualModel
-from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel
-from novikoff.labels import Classes
-from novikoff.model import Floats
-from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, parameter_help
-from novikoff.training import Plan
+from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows
+from novikoff.labels import Classes, number
+from novikoff.model import Floats, Model, Settings, UnsortedIndices
+from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
+from novikoff.report import Report
+from novikoff.training import Plan, Run, scan
 
 
 def start(name: str) -> Any:
@@ -22,7 +30,7 @@ def start(name: str) -> Any:
     return default(name, KERNEL_PARAMETERS)
 
 
-class KernelPerceptron(PerceptronClassifier):
+class KernelPerceptron(RowClassifier):
     """A perceptron that sees its rows only through a kernel K(x, z) = φ(x)·φ(z).
 
     Weights are never made: w = Σ α_j·φ(x_j) over the rows that were mistaken, and s = Σ α_j·K(x_j, x). One fit
@@ -31,6 +39,50 @@ class KernelPerceptron(PerceptronClassifier):
     Parameters
     ----------
     {parameters}
+
+    Attributes
+    ----------
+    support_, support_vectors_ : ndarray of shape (n_supports,), and their rows
+        The rows that were ever mistaken, in the order of their first mistake; numbers count over all calls.
+        For a precomputed kernel the vectors are the numbers.
+    dual_coef_ : ndarray of shape (n_supports,), or (n_classes, n_supports) for three classes or more
+        α: how often each support was added, less how often it was taken away.
+    update_order_ : ndarray of shape (n_updates,)
+        Which support each update used, as a place in `support_`.
+    update_moves_ : ndarray of shape (n_updates,), or (n_updates, n_classes)
+        What each update added to α: −1, 0 or +1.
+    update_visits_ : ndarray of shape (n_updates,)
+        The visits that had been made before each update.
+    n_visits_ : int
+        The visits made over all calls.
+    classes_, n_features_in_, feature_names_in_
+        As for every classifier; objects (strings, sets) count as one feature.
+    n_epochs_, history_ : int, list of dict
+        Of the last call: epochs made, and for each its mistakes, updates, ‖w‖ and seconds.
+    n_updates_, n_mistakes_ : int
+        Over all calls, counted for each class by itself unless classes are joint.
+    converged_, verdict_ : bool, str
+        Whether the last epoch made no update; "separated" where every row lies strictly on its own side.
+    radius_, log2_radius_ : float
+        R = max √K(x, x) over all rows given, times √2 where classes are joint, and its logarithm.
+    margin_, margin_upper_ : float
+        min y·s/‖w‖ of the last weights, and ‖w‖/Στ: the margin γ in feature space lies between them if the
+        rows were separated.
+    training_errors_ : int or None
+        0 where the last weights predict and get every row right.
+
+    Notes
+    -----
+    *Exact.* Where all kernel values are integers that float64 holds, the updates are those of `Perceptron` on
+    the explicit features. For other kernels every decision is that of the exact sum Σ α_j·K(x_j, x) of the values
+    as computed, which depend on the two rows alone; `report()` counts how many sums were too close to tell
+    without the long accumulator. A vote of a w_k whose score is within rounding of 0 may go either way.
+
+    *One-vs-rest* keeps one α for each class, and a visit may update several. With ``order="worst"`` a visit
+    goes to the most violated row of each class.
+
+    *Memory* is that of X, `cache_mb`, and the supports. The cache holds the scores of all rows and as many
+    columns of kernel values as there is room for.
 
     Examples
     --------
@@ -45,11 +97,28 @@ class KernelPerceptron(PerceptronClassifier):
     """
 
     _names = (
-        "kernel", "gamma", "degree", "coef0", "kernel_params", "predict_with", "fit_intercept", "max_epochs",
-        "order", "random_state", "ties", "multiclass", "budget", "budget_policy", "cache_mb", "n_jobs", "verbose",
+        "kernel",
+        "gamma",
+        "degree",
+        "coef0",
+        "kernel_params",
+        "predict_with",
+        "fit_intercept",
+        "max_epochs",
+        "order",
+        "random_state",
+        "ties",
+        "multiclass",
+        "budget",
+        "budget_policy",
+        "cache_mb",
+        "n_jobs",
+        "verbose",
         "callback",
-    )  # fmt: skip
+    )
+    _table = KERNEL_PARAMETERS
     _dual: DualModel
+    _run: Run
 
     def __init__(
         self,
@@ -94,14 +163,23 @@ class KernelPerceptron(PerceptronClassifier):
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from scratch."""
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            For a precomputed kernel the (n, n) values; for a function also a list, or an array of shape (n,)
+            or (n, 1), of any objects.
+        y : array of n labels
+        """
         raw = X
         X, classes, labels, _ = self._read_all(X, y, None)
-        kernel = self._kernel(X)
-        joint = self.multiclass == "joint" and len(classes) > 2
-        empty = DualModel.empty(kernel, len(classes), joint=joint, like=X)
+        X = self._sound(X)
+        if self.budget is not None:
+            raise ValueError("budget is not available here yet: leave it at None.")
+        earlier = self._empty(X, len(classes))
         model, run = dualtraining.fit(
-            empty,
+            earlier,
             X,
             labels,
             self._plan(),
@@ -110,14 +188,63 @@ class KernelPerceptron(PerceptronClassifier):
         )
         self._set_features(raw, X)
         self._set_classes(Classes(classes))
-        self._dual, self._run = model, run
-        self.history_ = run.history
-        if run.interrupted:
-            raise KeyboardInterrupt
+        self._set_run(model, run)
+        if not run.interrupted:
+            self._warn_unless_separated()
         return self
 
-    def _check_parameters(self) -> None:
-        check_parameters(self, self._names, KERNEL_PARAMETERS)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from these rows once, in their order, going on from what there is.
+
+        `classes` declares all classes at the first call; without it they are those of its rows. Classes
+        cannot be added later. gamma="scale" is settled by the rows of the first call. A chunk that is
+        refused leaves the model as it was.
+        """
+        self._check_parameters()
+        raw, begun = X, "_dual" in vars(self)
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(
+                "partial_fit needs the rows themselves: a precomputed kernel can only be fitted."
+            )
+        X = self._read(X, reset=not begun)
+        y = self._read_labels(X, y)
+        if begun:
+            if classes is not None:
+                self._classes.check_same(classes)
+            known, labels = self._classes.meet(y, grow=False)
+        elif classes is not None:
+            known, labels = Classes(np.unique(np.asarray(classes))).meet(y, grow=False)
+        else:
+            found, labels = number(y)
+            known = Classes(found)
+        if len(known.labels) < 2:
+            raise ValueError(
+                f"partial_fit needs two classes to begin with, but there is only one class: "
+                f"{known.labels[0]!r}. Declare them with classes=[...]."
+            )
+        X = self._sound(X)
+        if self.budget is not None:
+            raise ValueError("budget is not available here yet: leave it at None.")
+        earlier = self._dual if begun else self._empty(X, len(known.labels))
+        if begun:
+            self._check_unchanged(earlier)
+        model, run = dualtraining.learn(
+            earlier,
+            X,
+            labels,
+            tie_is_mistake=self.ties == "mistake",
+            cache_bytes=int(self.cache_mb * 2**20),
+            n_jobs=self.n_jobs,
+        )
+        if not begun:
+            self._set_features(raw, X)
+        self._set_classes(known)
+        self._set_run(model, run)
+        return self
+
+    def _empty(self, X: Any, n_classes: int) -> DualModel:
+        joint = self.multiclass == "joint" and n_classes > 2
+        return DualModel.empty(self._kernel(X), n_classes, joint=joint, like=X)
 
     def _plan(self) -> Plan:
         return Plan(
@@ -136,49 +263,208 @@ class KernelPerceptron(PerceptronClassifier):
             return FunctionKernel(self.kernel, dict(self.kernel_params or {}), offset)
         if self.kernel == "precomputed":
             if X.shape[0] != X.shape[1]:
-                raise ValueError(f"a precomputed kernel must be square, but X has the shape {X.shape}.")
-            return PrecomputedKernel(offset)
+                raise ValueError(
+                    f"a precomputed kernel has a row and a column for each training row, but X has the shape "
+                    f"{X.shape}, which is not square."
+                )
+            return PrecomputedKernel(X.shape[0], offset)
         gamma = self.gamma
-        if gamma == "auto":
-            gamma = 1 / X.shape[1]
-        elif gamma == "scale":
-            variance = _variance(X)
+        if isinstance(gamma, str):
+            variance = _variance(X) if gamma == "scale" else 1.0
             gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
         degree = int(self.degree) if self.kernel == "poly" else 1
         return NamedKernel(self.kernel, float(gamma), float(self.coef0), degree, offset)
 
-    @property
-    def verdict_(self) -> str:
-        return self._run.verdict
+    def _check_unchanged(self, earlier: DualModel) -> None:
+        """The parameters that make the model must be those it was begun with."""
+        kernel, joint = earlier.kernel, self.multiclass == "joint" and earlier.n_classes > 2
+        same = joint == earlier.joint and bool(kernel.offset) == bool(self.fit_intercept)
+        if isinstance(kernel, NamedKernel):
+            poly = self.kernel == "poly"
+            same = same and self.kernel == kernel.name
+            same = same and (isinstance(self.gamma, str) or float(self.gamma) == kernel.gamma)
+            same = same and (not poly or (self.degree, float(self.coef0)) == (kernel.degree, kernel.coef0))
+        elif isinstance(kernel, FunctionKernel):
+            now = self.kernel, dict(self.kernel_params or {})
+            same = same and now == (kernel.function, kernel.parameters)
+        if not same:
+            raise ValueError(
+                "partial_fit cannot change the kernel, bias or multiclass of a model: fit a clone."
+            )
+
+    def _set_run(self, model: DualModel, run: Run) -> None:
+        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
+        self._dual, self._run = model, run
+        if self.predict_with == "last" and run.consistent:
+            run.training_errors = 0
+        self.history_ = run.history
+        self.n_epochs_ = len(run.history)
+        self.n_updates_ = self.n_mistakes_ = model.n_updates
+        self.converged_ = run.converged
+        self.verdict_ = run.verdict
+        self.radius_, self.log2_radius_ = model.reach, model.log2_reach
+        self.margin_, self.margin_upper_ = run.margin, model.margin_upper
+        self.training_errors_ = run.training_errors
+        if run.interrupted:
+            raise KeyboardInterrupt
+
+    def _warn_unless_separated(self) -> None:
+        run = self._run
+        if run.verdict == "separated" or (self.callback is not None and len(run.history) < self.max_epochs):
+            return
+        other = "another kernel or other parameters of it (a higher degree, a larger gamma)"
+        text = not_separated(run, [MORE_EPOCHS, other], bias=self.fit_intercept)
+        warnings.warn(text, ConvergenceWarning, stacklevel=3)
+
+    # -- reading -------------------------------------------------------------------------------------
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        objects = as_objects(X) if callable(self.kernel) else None
+        if not reset and (objects is None) != (self._dual.vectors.ndim == 2) and callable(self.kernel):
+            known = "rows of numbers" if self._dual.vectors.ndim == 2 else "objects, such as strings"
+            raise ValueError(f"X is not of the kind that was learned from: {known}.")
+        if objects is not None:
+            if not len(objects):
+                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+            return objects
+        if not reset and isinstance(self._dual.kernel, PrecomputedKernel):
+            shape = np.shape(X) if not sp.issparse(X) else X.shape
+            if len(shape) == 2 and shape[1] != self._dual.kernel.n_columns:
+                raise ValueError(
+                    f"a precomputed kernel needs a column for each of the {self._dual.kernel.n_columns} training "
+                    f"rows, but X has the shape {shape}."
+                )
+        return super()._read(X, reset=reset)
+
+    def _set_features(self, raw: Any, X: Any) -> None:
+        super()._set_features(raw, X if X.ndim == 2 else X[:, None])
+
+    def _sound(self, X: Any) -> Any:
+        """X with all values finite and, where sparse, in order."""
+        if X.ndim == 1:
+            return X
+        try:
+            scan(Model(2, X.shape[1], Settings()), X, rows_of(X), None, None, X.shape[0])
+        except UnsortedIndices:
+            return in_order(X)
+        return X
+
+    # -- what was learned ----------------------------------------------------------------------------
+    def _fitted(self, name: str) -> DualModel:
+        model = vars(self).get("_dual")
+        if model is None:
+            raise AttributeError(f"This {type(self).__name__} has no {name}: it has not been fitted yet.")
+        return model  # type: ignore[no-any-return]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_dual" in vars(self)
 
     @property
-    def support_(self) -> Any:
-        return self._dual.support
+    def support_(self) -> Rows:
+        return self._fitted("support_").support
 
     @property
     def support_vectors_(self) -> Any:
-        return self._dual.vectors
+        return self._fitted("support_vectors_").vectors
+
+    @property
+    def dual_coef_(self) -> npt.NDArray[np.int64]:
+        alpha = self._fitted("dual_coef_").coefficients(averaged=False).astype(np.int64)
+        return alpha[:, 0] if alpha.shape[1] == 1 else np.ascontiguousarray(alpha.T)
+
+    @property
+    def update_order_(self) -> Rows:
+        return self._fitted("update_order_").used
+
+    @property
+    def update_moves_(self) -> npt.NDArray[np.int64]:
+        moves = self._fitted("update_moves_").moves.astype(np.int64)
+        return moves[:, 0] if moves.shape[1] == 1 else moves
+
+    @property
+    def update_visits_(self) -> Rows:
+        return self._fitted("update_visits_").visit
+
+    @property
+    def n_visits_(self) -> int:
+        return self._fitted("n_visits_").n_visits
+
+    def report(self) -> Report:
+        """The outcome of training as an object that prints itself, in text and in HTML."""
+        check_is_fitted(self)
+        kernel = self._dual.kernel
+        if isinstance(kernel, FunctionKernel):
+            shown = getattr(kernel.function, "__name__", type(kernel.function).__name__)
+        else:
+            shown = repr(self.kernel)
+        name = f"{type(self).__name__}({shown})"
+        return dualtraining.summarize(self._dual, self._run, name, self.order, self.n_features_in_)
 
     # -- predicting ----------------------------------------------------------------------------------
     def _scores(self, X: Any) -> Floats:
-        X = self._checked(X)
-        if self.predict_with == "voted":
-            return self._dual.votes(X, self.n_jobs)
-        return self._dual.scores(X, averaged=self.predict_with == "averaged", n_jobs=self.n_jobs)
+        X = self._sound(self._checked(X))
+        KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
+        if self.predict_with != "voted":
+            return self._dual.scores(X, averaged=self.predict_with == "averaged", n_jobs=self.n_jobs)
+        return self._dual.votes(X, self.n_jobs) / max(self._dual.n_visits, 1)
 
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
         return self.classes_[self._dual.winners(self._scores(X))]
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_dual" in vars(self)
+    def decision_function(self, X: Any) -> Any:
+        """Scores: (n,) for two classes, (n, n_classes) for more.
+
+        'voted': Σ c_k·sign(s_k) / Σ c_k, from −1 to 1, for each class by itself; where classes are joint,
+        each one's share of the votes. 'averaged' and 'last': s of the mean, and of the last, α.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel == "chi2"
+        tags.input_tags.string = callable(self.kernel)
+        return tags
+
+
+def as_objects(X: Any) -> Any:
+    """X as an array of objects of shape (n,); None where it is a matrix of numbers."""
+    if sp.issparse(X):
+        return None
+    if isinstance(X, list | tuple):
+        if not X or _is_numbers(X[0]):
+            return None
+        objects = np.empty(len(X), dtype=object)
+        for i, x in enumerate(X):  # one by one: an array would be made of lists of one length
+            objects[i] = x
+        return objects
+    array = np.asarray(X)
+    if array.dtype.kind in "OUST" and (array.ndim == 1 or array.shape[1:] == (1,)):
+        return array.reshape(-1).astype(object)
+    return None
+
+
+def _is_numbers(row: Any) -> bool:
+    if isinstance(row, np.ndarray | Number):
+        return True
+    return isinstance(row, Sequence) and not isinstance(row, str | bytes) and _all_numbers(row)
+
+
+def _all_numbers(row: Sequence[Any]) -> bool:
+    return all(isinstance(value, Number) for value in row)
 
 
 def _variance(X: Any) -> float:
     """The variance of all values, zeros included."""
     if sp.issparse(X):
-        return float(X.multiply(X).mean() - X.mean() ** 2)
-    return float(X.var(dtype=np.float64))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(X.sum(dtype=np.float64)) / (X.shape[0] * X.shape[1])
+            squares = float(np.square(X.data - mean, dtype=np.float64).sum())
+            zeros = X.shape[0] * X.shape[1] - X.nnz
+            return (squares + zeros * mean * mean) / (X.shape[0] * X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(X.var(dtype=np.float64))
 
 
 assert KernelPerceptron.__doc__ is not None

@@ -2,16 +2,19 @@
 
 A kernel gives `rows` (a matrix as its panels read it) and `panels` (a maker of panels of some of its rows);
 a panel gives kernel values of its rows, the supports, with ranges of others. Values depend on the two rows
-alone, not on how the work is cut up.
+alone, not on how the work is cut up (of a function of the user's, as far as its own do).
+
+`measure` looks at rows before they are used: what it lets pass cannot overflow.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +26,13 @@ from novikoff.model import Floats
 Rows = npt.NDArray[np.int64]
 
 UNIT = 2.0**-53
+ROOM = 1.001  # on bounds of kernel values: more than any rounding of theirs
+LARGEST = 480  # log₂ of √K(x, x): sums of 2⁶⁰ values of twice that are finite
+LENGTHS = 2.0**-480, 2.0**480  # of rows of which squared lengths are needed
+DIAGONAL = 32  # rows a block when a function is asked for K(x, x)
+ASYMMETRY = 1e-5  # relative to the largest value: float32 sums are as far apart
+
 BY_NAME = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")
-BOUNDED = ("rbf", "laplacian", "chi2", "cosine")  # no value is above 1
 
 
 class Panel(Protocol):
@@ -34,14 +42,25 @@ class Panel(Protocol):
     def size(self) -> int:
         """How many supports it has."""
 
-
     def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, /) -> None:
         """Write the values of rows order[begin:end] (lines) with the supports (columns) into `out`."""
 
     def add_scores(
         self, rows: Any, order: Rows | None, begin: int, end: int, coef: Floats, scores: Floats, /
     ) -> None:
-        """scores[t] += Σ coef[support]·K(row t, support) for t from `begin` to `end`."""
+        """scores[t] += Σ coef[support]·K(row t, support) for t from `begin` to `end`, support by support."""
+
+
+class Measured(NamedTuple):
+    """What is known of the values of K among some rows."""
+
+    sizes: Floats | None  # √K(x, x) or more, by which |K(x, z)| ≤ size·size; None: not known
+    whole: bool  # every value is known to be an integer that float64 holds
+    radius: float  # the largest √K(x, x); infinite where it overflows
+
+    @property
+    def log2_radius(self) -> float:
+        return math.log2(self.radius) if self.radius > 0 else -math.inf
 
 
 class Kernel(ABC):
@@ -49,13 +68,18 @@ class Kernel(ABC):
 
     offset: float
 
+    @property
+    def is_known(self) -> bool:
+        """Whether values can be bounded before they are computed."""
+        return True
+
     @abstractmethod
     def rows(self, X: Any) -> Any:
         """A matrix as panels read it."""
 
     @abstractmethod
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
-        """What makes a panel of some rows of the matrix, given by number."""
+        """What makes a panel of some rows, given by number, of a matrix or of what was taken of one."""
 
     @abstractmethod
     def diagonal(self, X: Any) -> Floats | None:
@@ -64,6 +88,17 @@ class Kernel(ABC):
     def is_exact(self, X: Any) -> bool:
         """Whether every value is known to be an integer that float64 holds."""
         return False
+
+    def take(self, X: Any, which: Rows) -> Any:
+        """What is kept of some rows, for panels to be made of later."""
+        return X[which]
+
+    def measure(self, X: Any) -> Measured:
+        """Check rows, and bound their values."""
+        diagonal = self.diagonal(X)
+        assert diagonal is not None
+        sizes = np.sqrt(diagonal)
+        return Measured(sizes * ROOM, self.is_exact(X), float(sizes.max(initial=0.0)))
 
 
 @dataclass(frozen=True)
@@ -86,47 +121,99 @@ class NamedKernel(Kernel):
         )
 
     def diagonal(self, X: Any) -> Floats:
-        norm2 = _core.row_norms(rows_of(X), 0.0) ** 2
+        with np.errstate(over="ignore"):
+            squares = self._sizes(_core.row_norms(rows_of(X), 0.0)) ** 2
+            return np.asarray(squares + self.offset)
+
+    def _sizes(self, norm: Floats) -> Floats:
+        """√K(x, x) without the offset, from the lengths of the rows."""
         with np.errstate(over="ignore"):
             match self.name:
                 case "linear":
-                    values = norm2
+                    return norm
                 case "poly":
-                    values = (self.gamma * norm2 + self.coef0) ** self.degree
+                    base = np.hypot(math.sqrt(self.gamma) * norm, math.sqrt(self.coef0))
+                    return np.asarray(base**self.degree)
                 case "cosine":
-                    values = np.where(norm2 > 0, 1.0, 0.0)
+                    return np.where(norm > 0, 1.0, 0.0)
                 case _:
-                    values = np.ones(len(norm2))
-        return values + self.offset
+                    return np.ones(len(norm))
+
+    def measure(self, X: Any) -> Measured:
+        norm = _core.row_norms(rows_of(X), 0.0)
+        sizes = self._sizes(norm)
+        self._check(X, norm, sizes)
+        if self.name == "linear" and self.offset:  # correctly rounded
+            radius = float(_core.row_norms(rows_of(X), self.offset).max(initial=0.0))
+        else:
+            radius = math.hypot(float(sizes.max(initial=0.0)), math.sqrt(self.offset))
+        # a size may be too small for float64 where its products with others are not
+        bounds = np.hypot(np.where(norm > 0, np.maximum(sizes, 2.0**-960), sizes), math.sqrt(self.offset))
+        return Measured(bounds * ROOM, self._is_exact(X, norm), radius)
+
+    def _check(self, X: Any, norm: Floats, sizes: Floats) -> None:
+        if self.name in ("linear", "poly"):
+            too_large = sizes > 2.0**LARGEST
+        else:
+            too_large = norm > LENGTHS[1]
+            if self.name == "cosine":
+                too_large |= (norm > 0) & (norm < LENGTHS[0])
+        if too_large.any():
+            row = int(np.flatnonzero(too_large)[0])
+            exponent = -int(np.frexp(norm[row])[1]) if math.isfinite(norm[row]) else -1024
+            remedy = f"scale X by 2**{exponent} (row {row} then has a length near 1)"
+            if self.name == "poly":
+                remedy += ", or take a smaller gamma or degree"
+            raise OverflowError(
+                f"Kernel values of row {row}, whose length is {norm[row]:.3g}, are beyond what float64 holds "
+                f"with room for sums: {remedy}."
+            )
+        if self.name == "chi2":
+            _check_not_negative(X)
 
     def is_exact(self, X: Any) -> bool:
-        whole = all(float(p).is_integer() for p in (self.gamma, self.coef0, self.offset))
+        return self._is_exact(X, _core.row_norms(rows_of(X), 0.0))
+
+    def _is_exact(self, X: Any, norm: Floats) -> bool:
+        gamma, coef0 = (self.gamma, self.coef0) if self.name == "poly" else (1.0, 0.0)
+        whole = all(float(p).is_integer() for p in (gamma, coef0, self.offset))
         if self.name not in ("linear", "poly") or not whole:
             return False
+        # |γ·x·z + c₀| ≤ γ·‖x‖·‖z‖ + c₀, and no power of it may be rounded either
+        base = gamma * (float(norm.max(initial=0.0)) * ROOM) ** 2 + coef0 + 1
+        if self.degree * math.log2(base) > 53 or base**self.degree + self.offset >= 2.0**53:
+            return False
         values = X.data if is_sparse(X) else X
-        integers = values.dtype == np.uint8 or bool(np.all(values == np.trunc(values)))
-        # |γ·x·z + c₀| ≤ |γ|·‖x‖·‖z‖ + |c₀|, and no power of it may be rounded either
-        base = abs(self.gamma) * float(self._norm2(X).max(initial=0.0)) + abs(self.coef0) + 1
-        top = base if self.name == "linear" else base**self.degree
-        return integers and top + self.offset < 2.0**53
-
-    @staticmethod
-    def _norm2(X: Any) -> Floats:
-        return _core.row_norms(rows_of(X), 0.0) ** 2
+        return values.dtype == np.uint8 or all(
+            bool(np.all(part == np.trunc(part))) for part in np.array_split(values, len(values) // 4096 + 1)
+        )
 
 
+def _check_not_negative(X: Any) -> None:
+    values = X.data if is_sparse(X) else X
+    if not values.size or values.min() >= 0:
+        return
+    at = np.argwhere(values < 0)[0]
+    if is_sparse(X):
+        row, column = int(np.searchsorted(X.indptr, at[0], side="right")) - 1, int(X.indices[at[0]])
+    else:
+        row, column = int(at[0]), int(at[1])
+    raise ValueError(
+        f"The kernel 'chi2' is for numbers ≥ 0, but X has {values[tuple(at)]} at row {row}, column {column}. "
+        f"Scale X to numbers ≥ 0, or choose another kernel."
+    )
+
+
+# ---- values from Python ------------------------------------------------------------------------------
 class _PythonPanel:
     """A panel whose values come from Python."""
 
     def __init__(self, values: Callable[[Any], Floats], n_supports: int) -> None:
         self._values, self.size = values, n_supports
-        self.largest = 0.0
 
     def _block(self, rows: Any, order: Rows | None, begin: int, end: int) -> Floats:
         part = rows[begin:end] if order is None else rows[order[begin:end]]
-        block = self._values(part)
-        self.largest = max(self.largest, float(np.abs(block).max(initial=0.0)))
-        return block
+        return self._values(part)
 
     def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, /) -> None:
         out[...] = self._block(rows, order, begin, end)
@@ -134,67 +221,138 @@ class _PythonPanel:
     def add_scores(
         self, rows: Any, order: Rows | None, begin: int, end: int, coef: Floats, scores: Floats, /
     ) -> None:
-        scores[begin:end] += self._block(rows, order, begin, end) @ coef
+        block = np.ascontiguousarray(self._block(rows, order, begin, end))
+        _core.add_products(block, coef, scores[begin:end])
+
+
+def _checked(values: Floats, what: str, place: Callable[[int, int], str]) -> Floats:
+    """Values that are numbers, and small enough for their sums to be."""
+    if not (np.abs(values) <= 2.0 ** (2 * LARGEST)).all():
+        i, j = (int(k) for k in np.argwhere(~(np.abs(values) <= 2.0 ** (2 * LARGEST)))[0])
+        value = float(values[i, j])
+        if math.isnan(value):
+            raise ValueError(f"{what} NaN for {place(i, j)}: a kernel must give a number for every two rows.")
+        raise OverflowError(
+            f"{what} {value:.3g} for {place(i, j)}: beyond what float64 holds with room for sums. Divide the "
+            f"kernel by a constant."
+        )
+    return values
+
+
+class _PythonKernel(Kernel):
+    """Abstract: values that Python gives, of which nothing is known before they are seen."""
+
+    @property
+    def is_known(self) -> bool:
+        return False
+
+    def rows(self, X: Any) -> Any:
+        return X
+
+    def diagonal(self, X: Any) -> None:
+        return None
+
+    @abstractmethod
+    def corner(self, X: Any, begin: int, end: int) -> Floats:
+        """The values of some rows among themselves, without the offset."""
+
+    def measure(self, X: Any) -> Measured:
+        """Ask for blocks along the diagonal: they must be symmetric, and K(x, x) ≥ 0."""
+        largest = 0.0
+        for begin in range(0, X.shape[0], DIAGONAL):
+            block = self.corner(X, begin, min(begin + DIAGONAL, X.shape[0]))
+            apart = np.abs(block - block.T) > ASYMMETRY * np.abs(block).max(initial=0.0)
+            if apart.any():
+                i, j = (int(k) for k in np.argwhere(apart)[0])
+                raise ValueError(
+                    f"The kernel is not symmetric: K({begin + i}, {begin + j}) = {block[i, j]:.6g}, but "
+                    f"K({begin + j}, {begin + i}) = {block[j, i]:.6g} (rows by number)."
+                )
+            own = block.diagonal() + self.offset
+            if (own < 0).any():
+                i = int(np.flatnonzero(own < 0)[0])
+                raise ValueError(
+                    f"K(x, x) = {own[i]:.6g} for row {begin + i}: no kernel, since φ(x)·φ(x) is never negative."
+                )
+            largest = max(largest, float(own.max(initial=0.0)))
+        return Measured(None, True, math.sqrt(largest))
 
 
 @dataclass(frozen=True)
-class FunctionKernel(Kernel):
+class FunctionKernel(_PythonKernel):
     """Any function of two blocks of rows that gives a matrix of their kernel values."""
 
     function: Callable[..., Any]
     parameters: dict[str, Any]
     offset: float = 0.0
 
-    def rows(self, X: Any) -> Any:
-        return X
-
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
         return lambda which: self._panel(X[which])
 
     def _panel(self, supports: Any) -> Panel:
-        return _PythonPanel(lambda rows: self(rows, supports), supports.shape[0])
+        return _PythonPanel(lambda rows: self(rows, supports) + self.offset, supports.shape[0])
+
+    def corner(self, X: Any, begin: int, end: int) -> Floats:
+        return self(X[begin:end], X[begin:end])
 
     def __call__(self, rows: Any, supports: Any) -> Floats:
         """The checked values of a block: lines are `rows`, columns `supports`."""
-        values = np.asarray(self.function(rows, supports, **self.parameters), dtype=np.float64)
+        found = self.function(rows, supports, **self.parameters)
+        found = found.toarray() if hasattr(found, "toarray") else found
+        try:
+            values: Floats = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"the kernel function must return an array of numbers, but returned {type(found).__name__}."
+            ) from None
         shape = rows.shape[0], supports.shape[0]
         if values.shape != shape:
             raise ValueError(
                 f"the kernel function was given blocks of {shape[0]} and {shape[1]} rows and must return an "
                 f"array of the shape {shape}, but returned one of the shape {values.shape}."
             )
-        if not np.isfinite(values).all():
-            i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
-            raise ValueError(
-                f"the kernel function returned {values[i, j]} for rows {i} and {j} of its blocks."
-            )
-        return values + self.offset
-
-    def diagonal(self, X: Any) -> None:
-        return None
+        return _checked(
+            values, "the kernel function returned", lambda i, j: f"rows {i} and {j} of its two blocks"
+        )
 
 
 @dataclass(frozen=True)
-class PrecomputedKernel(Kernel):
-    """The matrix itself holds the values: a line a row, a column a training row."""
+class PrecomputedKernel(_PythonKernel):
+    """The matrix itself holds the values: a line a row, a column a training row. Supports are columns."""
 
+    n_columns: int
     offset: float = 0.0
 
-    def rows(self, X: Any) -> Any:
-        return X
+    def take(self, X: Any, which: Rows) -> Rows:
+        return which
 
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
-        return lambda which: _PythonPanel(lambda rows: rows[:, which] + self.offset, len(which))
+        """X: the matrix of the training rows, or what was taken of it, which is numbers."""
+        return lambda which: self._panel(X[which] if X.ndim == 1 else which)
 
-    def diagonal(self, X: Any) -> None:
-        return None
+    def _panel(self, columns: Rows) -> Panel:
+        return _PythonPanel(lambda rows: self._values(rows, columns) + self.offset, len(columns))
+
+    def corner(self, X: Any, begin: int, end: int) -> Floats:
+        return self._values(X[begin:end], np.arange(begin, end))
+
+    @staticmethod
+    def _values(rows: Any, columns: Rows) -> Floats:
+        part = rows[:, columns]
+        values = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+        return _checked(values, "X holds", lambda i, j: f"a row and training row {columns[j]}")
 
 
+# ---- threads -----------------------------------------------------------------------------------------
 def in_parallel(work: Callable[[int], None], parts: Sequence[int], jobs: int) -> None:
-    """Do the work for every part, by several threads."""
+    """Do the work for every part, by several threads; what is not begun when one fails is left undone."""
     if jobs == 1 or len(parts) == 1:
         for part in parts:
             work(part)
         return
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(work, parts))
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        for _ in pool.map(work, parts):
+            pass
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -245,8 +245,8 @@ KERNEL_PARAMETERS = PARAMETERS | _table(
         "rbf",
         "K(x, z). 'linear': x·z. 'poly': (γ·x·z + coef0)^degree. 'rbf': exp(−γ‖x − z‖²). 'laplacian': "
         "exp(−γ‖x − z‖₁). 'chi2': exp(−γ Σ (x − z)²/(x + z)), for numbers ≥ 0. 'cosine': x·z/(‖x‖‖z‖). "
-        "'monotone_conjunction': 2^|x ∧ z|, for rows of 0 and 1. 'precomputed': X holds the values, a column a "
-        "training row. Or a function of two blocks of rows that returns the matrix of their values.",
+        "'monotone_conjunction': 2^|x ∧ z|, for rows of 0 and 1. 'precomputed': X holds the values, a column "
+        "a training row. Or a function of two blocks of rows that returns the matrix of their values.",
         "one of " + ", ".join(map(repr, KERNELS)) + ", or a function",
         lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
         KERNELS,
@@ -301,7 +301,7 @@ KERNEL_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "cache_mb",
         1024,
-        "Memory for kernel values that are needed again, in 2²⁰ bytes.",
+        "Memory for the scores of all rows and for kernel values that are needed again, in 2²⁰ bytes.",
         "a number > 0",
         _real(0, strict=True),
     ),

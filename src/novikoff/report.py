@@ -39,6 +39,7 @@ class Report:
     accumulator: int | None
     order: str
     seconds: float | None  # None: not kept (a model that was loaded from a file)
+    log2_radius: float | None = None  # where the radius itself overflows
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -54,7 +55,10 @@ class Report:
             ("updates", f"{self.updates:,}"),
             ("bound", self._bound(count)),
             ("margin", self._margin()),
-            ("radius", f"R = {self.radius:.6g}"),
+            (
+                "radius",
+                f"R = {self.radius:.6g}" if self.log2_radius is None else f"R = 2^{self.log2_radius:.6g}",
+            ),
         ]
         if self.training_errors is not None:
             lines.append(("errors", f"{self.training_errors:,} on the training rows"))
