@@ -228,23 +228,27 @@ void bind_budget(nb::module_& m) {
             [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end) {
                 if (begin < 0 || end > rows.n() || rows.d() > b.rows.d) throw std::invalid_argument("rows out of range");
                 nb::gil_scoped_release nogil;
-                return rows.visit([&](auto& r) -> std::tuple<std::string, int64_t> {
+                return rows.visit([&](auto& r) -> std::tuple<std::string, int64_t, double> {
                     TakenRow x;
+                    double largest = 0;
                     for (int64_t i = begin; i < end; ++i) {
                         const auto row = r[i];
-                        if (!row.valid(r.d)) return {"bad index", i};
-                        bool finite = true, negative = false;
-                        row.for_each([&](int64_t, double v) { finite &= std::isfinite(v), negative |= v < 0; });
-                        if (!finite) return {"not finite", i};
-                        if (negative && b.rows.kernel.name == KernelName::chi2) return {"negative", i};
-                        if (!b.rows.kernel.by_product()) continue;
+                        if (!row.valid(r.d)) return {"bad index", i, largest};
+                        bool finite = true, negative = false, zero = true;
+                        row.for_each([&](int64_t, double v) { finite &= std::isfinite(v), negative |= v < 0, zero = false; });
+                        if (!finite) return {"not finite", i, largest};
+                        if (negative && b.rows.kernel.name == KernelName::chi2) return {"negative", i, largest};
                         b.rows.take(row, x);
-                        if (!std::isfinite(x.norm2) || !std::isfinite(b.rows.self(x))) return {"overflow", i};
+                        const double self = b.rows.self(x);
+                        const bool tiny = b.rows.kernel.name == KernelName::cosine && !zero && x.norm2 < 0x1p-960;
+                        if (b.rows.kernel.by_product() && (!(x.norm2 <= 0x1p960) || !(self <= 0x1p960) || tiny))
+                            return {"out of range", i, largest};
+                        largest = std::max(largest, self);
                     }
-                    return {"", -1};
+                    return {"", -1, largest};
                 });
             },
-            nb::arg("rows"), nb::arg("begin"), nb::arg("end"), "The first row that cannot be learned from, and why.")
+            nb::arg("rows"), nb::arg("begin"), nb::arg("end"), "What the first row is that cannot be learned from, its number, and the largest K(x, x) before it.")
         .def(
             "learn",
             [](RowBudget& b, const Rows& rows, const Labels& labels, const std::optional<Order>& order, int64_t begin,

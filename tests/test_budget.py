@@ -55,15 +55,18 @@ def twin_of(kernel, X, labels, order, policy, budget, n_classes, *, joint=False,
 def problems(draw):
     n_classes = draw(st.sampled_from([2, 2, 3]))
     X, labels = draw(datasets(n_classes, st.sampled_from([integers, plain]), max_rows=14))
-    order = np.array(
-        draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=60)), dtype=np.int64
-    )
+    order = np.array(draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=60)), dtype=np.int64)
     joint = n_classes > 2 and draw(st.booleans())
     return X, labels, order, n_classes, joint
 
 
 @given(
-    problems(), kernels, st.sampled_from(POLICIES), st.integers(1, 8), st.sampled_from(["positive", "mistake"]), seeds
+    problems(),
+    kernels,
+    st.sampled_from(POLICIES),
+    st.integers(1, 8),
+    st.sampled_from(["positive", "mistake"]),
+    seeds,
 )
 def test_native_is_the_twin(problem, kernel, policy, budget, ties, seed):
     """Supports, coefficients and counts bit for bit, whatever the rows' storage and the calls' sizes."""
@@ -122,7 +125,9 @@ def test_enough_budget_is_no_budget(problem, kernel, policy):
         held.learn(X, labels, order)
         assert held.support.tolist() == free.model().support.tolist() or policy == "projectron++"
         if policy != "projectron++" or held is growing or held.native.size < len(X):
-            np.testing.assert_array_equal(held.coefficients(averaged=False), free.model().coefficients(averaged=False))
+            np.testing.assert_array_equal(
+                held.coefficients(averaged=False), free.model().coefficients(averaged=False)
+            )
             if held.can_average:
                 np.testing.assert_array_equal(
                     held.coefficients(averaged=True), free.model().coefficients(averaged=True)

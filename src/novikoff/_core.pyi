@@ -373,9 +373,7 @@ class Budgeted:
 
     visits: int
 
-    def __init__(
-        self, policy: str, budget: int, columns: int, joint: bool, tie_is_mistake: bool
-    ) -> None: ...
+    def __init__(self, policy: str, budget: int, columns: int, joint: bool, tie_is_mistake: bool) -> None: ...
     def decide(self, values: Floats, label: int) -> bool: ...
     def update(
         self, values: Floats, label: int, self_: float, same: int, draw: float, of_oldest: Floats | None, /
@@ -423,7 +421,7 @@ class RowBudget(Budgeted):
         sparse: bool,
         features: int,
     ) -> None: ...
-    def check(self, rows: Rows, begin: int, end: int) -> tuple[str, int]: ...
+    def check(self, rows: Rows, begin: int, end: int) -> tuple[str, int, float]: ...
     def learn(
         self,
         rows: Rows,

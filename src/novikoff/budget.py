@@ -1,16 +1,17 @@
 """Kernel perceptrons with a budget: at most B supports, constant memory and time for every row.
 
-native/budget.h has the policies with their papers' equations. All columns of scores (one for two classes, else one
-a class) share the supports, and the budget counts distinct supports in all. Below the budget every policy makes the
-updates of the perceptron without one.
+native/budget.h has the policies with their papers' equations. All columns of scores (one for two classes,
+else one a class) share the supports, and the budget counts distinct supports in all. Below the budget every
+policy makes the updates of the perceptron without one.
 
-A learner answers as `dualmodel.DualModel` does: the last scores; the averaged ones where no support is ever removed,
-which is so for the projectrons and without a budget; but no votes, since old hypotheses need removed supports.
+A learner answers as `dualmodel.DualModel` does: the last scores; the averaged ones where no support is ever
+removed, which is so for the projectrons and without a budget; but no votes, for which all that was ever
+removed or projected would have to be kept.
 """
 
 from __future__ import annotations
 
-import sys
+import math
 import time
 from abc import ABC, abstractmethod
 from typing import Any
@@ -20,9 +21,8 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.arrays import in_order, is_sparse, rows_of
-from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows, in_parallel
+from novikoff.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows, in_parallel
 from novikoff.model import Floats, Ints, UnsortedIndices, raise_problem, threads
-from novikoff.training import Plan, Record, Run, record_line
 
 UNLIMITED = 2**63 - 1
 CALL_SECONDS = 0.2  # about what a native call takes, so that Ctrl-C is heard
@@ -49,6 +49,7 @@ class BudgetLearner(ABC):
         self.kernel, self.n_classes, self.budget, self.policy = kernel, n_classes, budget, policy
         self.joint, self.tie_is_mistake, self.rng = joint, tie_is_mistake, rng
         self.n_rows = 0  # given so far
+        self.radius = 0.0  # the largest √K(x, x) of all rows given
 
     def _policy(self) -> tuple[str, int, int, bool, bool]:
         """What the native learners begin with."""
@@ -57,14 +58,14 @@ class BudgetLearner(ABC):
 
     # -- learning
     def learn(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
-        """Visit the rows, in this order; the number of updates. Everything is checked before the first visit."""
-        return self.visit(self.checked(X), labels, order)
+        """Visit the rows, in this order; the number of updates. All are checked before the first visit."""
+        return self.visit_rows(self.checked(X), labels, order)
 
     @abstractmethod
     def checked(self, X: Any) -> Any:
         """The rows, found fit for learning."""
 
-    def visit(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
+    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
         """`learn` for rows that have been checked."""
         before = self.native.updates
         self._visit(X, labels, order)
@@ -97,6 +98,11 @@ class BudgetLearner(ABC):
 
     @property
     @abstractmethod
+    def n_features(self) -> int:
+        """Columns of the rows; 0 where they have none."""
+
+    @property
+    @abstractmethod
     def memory(self) -> int:
         """Bytes that the supports and coefficients take."""
 
@@ -107,6 +113,42 @@ class BudgetLearner(ABC):
     @property
     def n_visits(self) -> int:
         return self.native.visits
+
+    @property
+    def n_updates(self) -> int:
+        """Scores moved: of all classes apart, or of all of them together."""
+        return self.native.updates
+
+    @property
+    def n_mistakes(self) -> int:
+        """Updates that were mistakes: all of them, but for the margin errors of 'projectron++'."""
+        return self.native.mistakes
+
+    @property
+    def close(self) -> int:
+        """Decisions too close for plain floating point."""
+        return self.native.close
+
+    @property
+    def reach(self) -> float:
+        """R: max √K(x, x), times √2 where an update moves two classes."""
+        return self.radius * (math.sqrt(2) if self.joint else 1.0)
+
+    @property
+    def log2_reach(self) -> float:
+        return math.log2(self.reach) if self.reach > 0 else -math.inf
+
+    @property
+    def margin_upper(self) -> float:
+        """Nothing: what is projected, shrunk or removed is no convex combination of the y·φ(x) any more."""
+        return math.inf
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("used", "visit", "moves"):
+            raise AttributeError(
+                "a model with a budget keeps no sequence of updates: that would grow for ever."
+            )
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     @property
     def can_average(self) -> bool:
@@ -121,8 +163,8 @@ class BudgetLearner(ABC):
     def _check_average(self) -> None:
         if not self.can_average:
             raise ValueError(
-                f"there is no average with budget_policy={self.policy!r}: the supports it has removed would be "
-                "needed. Predict with 'last', or learn with 'projectron'."
+                f"there is no average with budget_policy={self.policy!r}: the supports it has removed would "
+                "be needed. Predict with 'last', or learn with 'projectron'."
             )
 
     # -- predicting
@@ -138,8 +180,10 @@ class BudgetLearner(ABC):
         """Scores; the averaged ones times the number of visits."""
 
     def votes(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """What stands in for votes: the averaged scores, or the last ones where there is no average."""
-        return self.scores(X, averaged=self.can_average, n_jobs=n_jobs)
+        """What stands in for votes: the averaged scores, or the last ones where there is no average, times
+        the number of visits.
+        """
+        return self.scores(X, averaged=self.can_average, n_jobs=n_jobs) * self.n_visits
 
     def winners(self, scores: Floats) -> Ints:
         """The class of each row by its scores."""
@@ -151,11 +195,10 @@ class BudgetLearner(ABC):
         """‖w‖ in feature space, over all columns: ‖w‖² = Σ α·s over the supports."""
         if not self.native.size:
             return 0.0
-        scores = self._support_scores()
-        return float(np.sqrt(max(np.sum(self.coefficients(averaged=False) * scores), 0.0)))
-
-    def _support_scores(self) -> Floats:
-        return self.scores(self.vectors, averaged=False)
+        if isinstance(self.kernel, PrecomputedKernel):
+            return math.nan  # the supports' own values are not kept
+        scores = self.scores(self.vectors, averaged=False)
+        return math.sqrt(max(float(np.sum(self.coefficients(averaged=False) * scores)), 0.0))
 
     # -- pickling: the native state as arrays
     def __getstate__(self) -> dict[str, Any]:
@@ -183,18 +226,14 @@ class _RowLearner(BudgetLearner):
         self._check_columns(X)
         if self.sparse and X.shape[1] > self.native.features:
             self.native.set_columns(X.shape[1])
-        problem, row = self.native.check(rows_of(X), 0, X.shape[0])
-        if problem == "negative":
-            raise ValueError(f"kernel='chi2' is for numbers ≥ 0, but row {row} of X has a negative one.")
-        if problem == "overflow":
-            raise OverflowError(
-                f"the kernel value of row {row} with itself exceeds the range of a float: scale X down, or choose "
-                "a smaller gamma or degree."
-            )
+        problem, row, largest = self.native.check(rows_of(X), 0, X.shape[0])
+        if problem in ("negative", "out of range"):
+            self.kernel.measure(X)  # says what is wrong
         try:
             raise_problem(problem, row, X)
         except UnsortedIndices:
             return self.checked(in_order(X))
+        self.radius = max(self.radius, math.sqrt(largest))
         return X
 
     def _check_columns(self, X: Any) -> None:
@@ -210,6 +249,10 @@ class _RowLearner(BudgetLearner):
             self.native.learn(rows, labels, order, at, end, self.n_rows, self._draws(end - at))
             size = 2 * size if time.perf_counter() - started < CALL_SECONDS else max(size // 2, 1)
             at = end
+
+    @property
+    def n_features(self) -> int:
+        return self.native.features
 
     @property
     def vectors(self) -> Any:
@@ -243,25 +286,26 @@ class _RowLearner(BudgetLearner):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        data, indices, indptr, number = state.pop("supports")
-        native, features = state.pop("state"), state.pop("n_features")
-        vars(self).update(state)
-        self._make(features)
-        self.native.set_state(native)
-        self.native.set_supports(_core.Rows(data, indices, indptr, features), number)
+        apart = ("state", "supports", "n_features")
+        vars(self).update({k: v for k, v in state.items() if k not in apart})
+        self._make(state["n_features"])
+        self.native.set_state(state["state"])
+        data, indices, indptr, number = state["supports"]
+        self.native.set_supports(_core.Rows(data, indices, indptr, state["n_features"]), number)
 
 
 class _CalledLearner(BudgetLearner):
-    """Kernel values come from Python: a function, or a matrix that holds them."""
+    """Kernel values come from panels, row by row: those of a function, or of a matrix that holds them."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.native = _core.Budgeted(*self._policy())
-        self.rows: list[Any] = []  # of the supports, one each; none for a matrix of values
+        self.taken: list[Any] = []  # what the kernel keeps of each support
         self.numbers: list[int] = []
-        self._stacked: Any = None
+        self._panel: Panel | None = None
 
     def checked(self, X: Any) -> Any:
+        self.radius = max(self.radius, self.kernel.measure(X).radius)
         return X
 
     def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
@@ -269,69 +313,50 @@ class _CalledLearner(BudgetLearner):
             self._visit_row(X, row, int(labels[row]))
 
     def _visit_row(self, X: Any, row: int, label: int) -> None:
-        values = self._values(X, row)
+        here = np.array([row], dtype=np.int64)
+        values = self._values(X, here)
         draws = self._draws(1)
         if self.native.decide(values, label):
-            own = self._own(X, row)
-            same = self._same(X, row, values, own)
-            of_oldest = None
-            if self.native.needs_oldest and same < 0:
-                of_oldest = self._of_oldest(X, self.native.oldest)
+            taken, own = self.kernel.take(X, here), np.empty((1, 1))
+            self.kernel.panels(X)(here).values(self.kernel.rows(X), here, 0, 1, own)
+            near = np.abs(values - own[0, 0]) <= 1e-9 * abs(own[0, 0])
+            same = next((p for p in np.flatnonzero(near).tolist() if _equal(self.taken[p], taken)), -1)
+            of_oldest = self._of_oldest(X) if self.native.needs_oldest and same < 0 else None
             draw = 0.0 if draws is None else float(draws[0])
-            place = self.native.update(values, label, own, same, draw, of_oldest)
+            place = self.native.update(values, label, float(own[0, 0]), same, draw, of_oldest)
             if place >= 0:
-                self._put(X, row, place)
+                self._panel = None
+                self.taken[place : place + 1], self.numbers[place : place + 1] = [taken], [row + self.n_rows]
         self.native.visits += 1
 
-    def _put(self, X: Any, row: int, place: int) -> None:
-        self._stacked = None
-        if place == len(self.numbers):
-            self.numbers.append(-1)
-            self.rows.append(None)
-        self.numbers[place] = row + self.n_rows
-        if isinstance(self.kernel, FunctionKernel):
-            self.rows[place] = X[row : row + 1].copy()
+    def _values(self, X: Any, rows: Rows) -> Floats:
+        """The kernel values of a row with the supports."""
+        values = np.zeros((1, len(self.taken)))
+        if self.taken:
+            self._supports().values(self.kernel.rows(X), rows, 0, 1, values)
+        line: Floats = values[0]
+        return line
 
-    def _values(self, X: Any, row: int) -> Floats:
-        if not self.numbers:
-            return np.zeros(0)
-        if isinstance(self.kernel, FunctionKernel):
-            return np.ascontiguousarray(self.kernel(X[row : row + 1], self.vectors)[0])
-        return np.ascontiguousarray(X[row, self.numbers] + self.kernel.offset, dtype=np.float64)
+    def _of_oldest(self, X: Any) -> Floats:
+        place, first = self.native.oldest, np.zeros(1, dtype=np.int64)
+        if isinstance(self.kernel, PrecomputedKernel):
+            return self._values(X, first + self.numbers[place])
+        return self._values(self.taken[place], first)
 
-    def _own(self, X: Any, row: int) -> float:
-        if isinstance(self.kernel, FunctionKernel):
-            own = float(self.kernel(X[row : row + 1], X[row : row + 1])[0, 0])
-        else:
-            own = float(X[row, row]) + self.kernel.offset
-        if own < 0:
-            raise ValueError(
-                f"the kernel value of row {row} with itself is {own}: it must not be negative, since it is ‖φ(x)‖²."
-            )
-        return own
+    def _supports(self) -> Panel:
+        if self._panel is None:
+            self._panel = self.kernel.panels(self.vectors)(np.arange(len(self.taken)))
+        return self._panel
 
-    def _same(self, X: Any, row: int, values: Floats, own: float) -> int:
-        """The place of a support that equals the row, -1 for none."""
-        if not isinstance(self.kernel, FunctionKernel):
-            return self.numbers.index(row) if row in self.numbers else -1
-        for place in np.flatnonzero(np.abs(values - own) <= 1e-9 * abs(own)).tolist():
-            if _equal(self.rows[place], X[row : row + 1]):
-                return int(place)
-        return -1
-
-    def _of_oldest(self, X: Any, place: int) -> Floats:
-        if isinstance(self.kernel, FunctionKernel):
-            return np.ascontiguousarray(self.kernel(self.rows[place], self.vectors)[0])
-        return np.ascontiguousarray(X[self.numbers[place], self.numbers] + self.kernel.offset, np.float64)
+    @property
+    def n_features(self) -> int:
+        return int(self.taken[0].shape[1]) if self.taken and self.taken[0].ndim == 2 else 0
 
     @property
     def vectors(self) -> Any:
-        if not isinstance(self.kernel, FunctionKernel):
-            raise AttributeError("a matrix of kernel values has no rows to be supports: see the supports' numbers.")
-        if self._stacked is None:
-            sparse = bool(self.rows) and is_sparse(self.rows[0])
-            self._stacked = sp.vstack(self.rows, format="csr") if sparse else np.concatenate(self.rows)
-        return self._stacked
+        if self.taken and sp.issparse(self.taken[0]):
+            return sp.vstack(self.taken, format="csr")
+        return np.concatenate(self.taken) if self.taken else np.zeros((0, 0))
 
     @property
     def support(self) -> Rows:
@@ -339,33 +364,32 @@ class _CalledLearner(BudgetLearner):
 
     @property
     def memory(self) -> int:
-        held = [r.data if is_sparse(r) else r for r in self.rows if r is not None]
-        return self.native.bytes + 2 * sum(int(r.nbytes) for r in held) + 8 * len(self.numbers)
+        held = [part.data if sp.issparse(part) else part for part in self.taken]
+        return self.native.bytes + 2 * sum(int(part.nbytes) for part in held) + 8 * len(self.numbers)
 
     def _scores(self, X: Any, *, averaged: bool, jobs: int) -> Floats:
-        alpha, n = self.native.coefficients(averaged).T, X.shape[0]
-        if not self.numbers:
-            return np.zeros((n, self.n_columns))
-        parts = []
+        alpha, n = np.ascontiguousarray(self.native.coefficients(averaged)), X.shape[0]
+        out = np.zeros((n, self.n_columns))
+        if not self.taken:
+            return out
+        rows, panel = self.kernel.rows(X), self._supports()
         for begin in range(0, n, PART):
-            part = X[begin : begin + PART]
-            if isinstance(self.kernel, FunctionKernel):
-                values = self.kernel(part, self.vectors)
-            else:
-                values = part[:, self.numbers] + self.kernel.offset
-            parts.append(values @ alpha)
-        return np.concatenate(parts)
+            end = min(begin + PART, n)
+            values = np.empty((end - begin, len(self.taken)))
+            panel.values(rows, None, begin, end, values)
+            part, sizes = values @ alpha.T, np.abs(values) @ np.abs(alpha.T)
+            for i, c in np.argwhere(np.abs(part) <= (len(self.taken) + 8) * 1.01 * UNIT * sizes).tolist():
+                part[i, c] = _core.exact_dot(alpha[c], values[i])[1]
+            out[begin:end] = part
+        return out
 
-    def _support_scores(self) -> Floats:
-        if isinstance(self.kernel, FunctionKernel):
-            return super()._support_scores()
-        return np.zeros((len(self.numbers), self.n_columns))  # their rows of values are not kept
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_panel": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        native = state.pop("state")
-        vars(self).update(state)
+        vars(self).update({k: v for k, v in state.items() if k != "state"})
         self.native = _core.Budgeted(*self._policy())
-        self.native.set_state(native)
+        self.native.set_state(state["state"])
 
 
 def budget_learner(
@@ -394,7 +418,7 @@ def budget_learner(
         "tie_is_mistake": tie_is_mistake,
         "rng": np.random.default_rng() if rng is None else rng,
     }
-    if isinstance(kernel, FunctionKernel | PrecomputedKernel):
+    if not isinstance(kernel, NamedKernel):
         return _CalledLearner(kernel, n_classes, **options)
     # values do not depend on how supports are kept: sparse where that is faster
     sparse = is_sparse(like) and 16 * like.nnz < like.shape[0] * like.shape[1]
@@ -408,52 +432,8 @@ def row_learner(
     return _RowLearner(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
 
 
-def fit(learner: BudgetLearner, X: Any, labels: Ints, plan: Plan) -> Run:
-    """Learn from all rows until an epoch passes without an update, or the plan ends it."""
-    if plan.order == "worst":
-        raise ValueError("order='worst' is not possible with a budget: rows are met one by one.")
-    run, n, native = Run(n_rows=len(labels)), len(labels), learner.native
-    try:
-        for epoch in range(plan.max_epochs):
-            started, before = time.perf_counter(), (native.mistakes, native.updates)
-            learner.n_rows = 0  # the same rows again
-            run.converged = learner.learn(X, labels, plan.rng.permutation(n) if plan.order == "shuffle" else None) == 0
-            record: Record = {"epoch": epoch + 1, "mistakes": native.mistakes - before[0]}
-            record |= {"updates": native.updates - before[1], "norm": learner.norm()}
-            record["seconds"] = time.perf_counter() - started
-            run.history.append(record)
-            if plan.verbose:
-                print(record_line(record), file=sys.stderr)
-            if run.converged or (plan.callback is not None and plan.callback(record) is True):
-                break
-        _judge(learner, X, labels, run, plan.n_jobs)
-    except KeyboardInterrupt:
-        run.interrupted = True
-    return run
-
-
-def _judge(learner: BudgetLearner, X: Any, labels: Ints, run: Run, n_jobs: int | None) -> None:
-    """Is every row strictly on its own side? The signs of scores are exact."""
-    scores = learner.scores(X, averaged=False, n_jobs=n_jobs)
-    if learner.n_columns == 1:
-        margins = np.where(labels == 1, scores[:, 0], -scores[:, 0])
-    elif learner.joint:
-        own = np.arange(len(labels)), labels
-        rivals = scores.copy()
-        rivals[own] = -np.inf
-        margins = scores[own] - rivals.max(axis=1)
-    else:
-        signed = -scores
-        signed[np.arange(len(labels)), labels] *= -1
-        margins = signed.min(axis=1)
-    separated = bool((margins > 0).all()) and not learner.joint  # differences of scores are rounded
-    run.verdict = "separated" if separated else "undecided"
-    run.consistent = True if run.converged or separated else None
-    run.training_errors = int((learner.winners(scores) != labels).sum())
-
-
 def _equal(a: Any, b: Any) -> bool:
     """Whether two blocks of one row are the same."""
-    if is_sparse(a):
+    if sp.issparse(a):
         return bool((a != b).nnz == 0)
     return bool(np.array_equal(a, b))

@@ -1,7 +1,7 @@
 """The plain NumPy twin of native/budget.h: kernel perceptrons with at most B supports.
 
-It sees rows by number, through the matrix of their kernel values. Decisions are taken on exact rational numbers,
-the rest are float64 operations in the order that the native code has, and nothing is shared with it.
+It sees rows by number, through the matrix of their kernel values. Decisions are taken on exact rational
+numbers, the rest are float64 operations in the order that the native code has, and nothing is shared with it.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ def start(name: str) -> Any:
 class OnlineKernelPerceptron:
     """A kernel perceptron for streams: one example at a time, at most `budget` of them kept.
 
-    An example is a dict of feature to number or str, as for `OnlinePerceptron`, or an array of numbers; with a
-    kernel that is a function it may be any object. Labels are any hashables. `predict_one` and `score_one` never
-    change the model.
+    An example is a dict of feature to number or str, as for `OnlinePerceptron`, or an array of numbers; with
+    a kernel that is a function it may be any object. Labels are any hashables. `predict_one` and `score_one`
+    never change the model.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class OnlineKernelPerceptron:
 
     Notes
     -----
-    *Budget.* Without one the model grows by an example a mistake. With one, memory and the time an example takes
-    are bounded; docs/budgets.md has the policies. The names of features are kept as they come: for streams of
-    dicts with ever new names, `hash_bits` bounds them too.
+    *Budget.* Without one the model grows by an example a mistake. With one, memory and the time an example
+    takes are bounded; docs/budgets.md has the policies. The names of features are kept as they come: for
+    streams of dicts with ever new names, `hash_bits` bounds them too.
 
     *Averages.* ``predict_with="averaged"`` needs ``budget=None`` or a projectron; it can be set at any time.
 
-    *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; when a third appears, α becomes
-    (−α, +α, 0), and later ones start at 0.
+    *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; when a third appears, α
+    becomes (−α, +α, 0), and later ones start at 0.
 
     An example that is refused leaves the model as it was. Pickles hold the whole state.
 
@@ -193,7 +193,7 @@ class OnlineKernelPerceptron:
                 learner = copy.deepcopy(learner)
                 learner.add_class()
             before = learner.native.wrong
-            learner.visit(row, np.array([label], dtype=np.int32))
+            learner.visit_rows(row, np.array([label], dtype=np.int32))
             self._n_mistakes += not fresh and learner.native.wrong > before
         self._n_mistakes += fresh
         self._learner = learner
@@ -302,7 +302,7 @@ class OnlineKernelPerceptron:
 
     @property
     def n_features_in_(self) -> int:
-        return int(self._held(lambda m: m.native.features, 0))
+        return int(self._held(lambda m: m.n_features, 0))
 
     @property
     def feature_names_in_(self) -> Any:
@@ -331,7 +331,10 @@ class OnlineKernelPerceptron:
             self._reader.add_names(state["_reader"])
 
     def __repr__(self) -> str:
-        first = {name: start(name) for name in self._names_of_parameters} | {"gamma": 1.0, "predict_with": "last"}
+        first = {name: start(name) for name in self._names_of_parameters} | {
+            "gamma": 1.0,
+            "predict_with": "last",
+        }
         changed = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(first[k])]
         return f"OnlineKernelPerceptron({', '.join(changed)})"
 
