@@ -1,6 +1,5 @@
 """Budgets: the native policies against their plain twin, and what each policy promises."""
 
-import copy
 import pickle
 
 import numpy as np
@@ -9,12 +8,12 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from novikoff.budget import budget_learner, fit
+from novikoff import _core
+from novikoff.budget import budget_learner
 from novikoff.budget_reference import POLICIES, BudgetTwin
 from novikoff.dual import DualLearner
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import FunctionKernel, NamedKernel, PrecomputedKernel
-from novikoff.training import Plan
 from strategies import datasets, integers, plain
 
 KERNELS = [
@@ -23,6 +22,7 @@ KERNELS = [
     NamedKernel("rbf", gamma=0.3),
     NamedKernel("laplacian", gamma=0.2, offset=1.0),
     NamedKernel("cosine"),
+    NamedKernel("chi2", gamma=0.5),
 ]
 kernels = st.sampled_from(KERNELS)
 seeds = st.integers(0, 2**32 - 1)
@@ -57,22 +57,26 @@ def problems(draw):
     X, labels = draw(datasets(n_classes, st.sampled_from([integers, plain]), max_rows=14))
     order = np.array(draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=60)), dtype=np.int64)
     joint = n_classes > 2 and draw(st.booleans())
-    return X, labels, order, n_classes, joint
+    kernel = draw(kernels)
+    X = np.where(np.abs(X) < 1e-6, 0.0, np.abs(X) if kernel.name == "chi2" else X)
+    return X, labels, order, n_classes, joint, kernel
 
 
 @given(
     problems(),
-    kernels,
     st.sampled_from(POLICIES),
     st.integers(1, 8),
     st.sampled_from(["positive", "mistake"]),
     seeds,
 )
-def test_native_is_the_twin(problem, kernel, policy, budget, ties, seed):
+def test_native_is_the_twin(problem, policy, budget, ties, seed):
     """Supports, coefficients and counts bit for bit, whatever the rows' storage and the calls' sizes."""
-    X, labels, order, n_classes, joint = problem
+    X, labels, order, n_classes, joint, kernel = problem
     twin = twin_of(kernel, X, labels, order, policy, budget, n_classes, joint=joint, ties=ties, seed=seed)
-    for stored in (X, sp.csr_array(X)):
+    wide = np.hstack([X, np.zeros((len(X), 20 * X.shape[1]))])  # so that supports are kept sparse
+    for stored in (X, X.astype(np.float32), sp.csr_array(X), sp.csr_array(wide)):
+        if (stored.astype(np.float64) != (wide if stored.shape == wide.shape else X)).max():
+            continue  # not numbers that float32 has
         learner = budget_learner(
             kernel,
             n_classes,
@@ -97,9 +101,25 @@ def test_native_is_the_twin(problem, kernel, policy, budget, ties, seed):
             np.testing.assert_array_equal(learner.native.coefficients(True), means)
 
 
-@given(problems(), kernels, st.sampled_from(POLICIES), st.integers(1, 5), seeds)
-def test_never_over_budget(problem, kernel, policy, budget, seed):
-    X, labels, order, n_classes, joint = problem
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_native_is_the_twin_with_many_supports(policy, n_classes):
+    """More supports than a sum has lanes, and many times over the budget."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.standard_normal((250, 4))
+    labels = rng.integers(0, n_classes, len(X)).astype(np.int32)
+    order = rng.integers(0, len(X), 600)
+    kernel = NamedKernel("rbf", gamma=0.7)
+    twin = twin_of(kernel, X, labels, order, policy, 37, n_classes, seed=1)
+    learner = budget_learner(kernel, n_classes, X, budget=37, policy=policy, rng=np.random.default_rng(1))
+    learner.learn(X, labels, order)
+    assert learner.support.tolist() == twin.supports and learner.native.mistakes == twin.mistakes > 100
+    np.testing.assert_array_equal(learner.native.coefficients(False), twin.alpha)
+
+
+@given(problems(), st.sampled_from(POLICIES), st.integers(1, 5), seeds)
+def test_never_over_budget(problem, policy, budget, seed):
+    X, labels, order, n_classes, joint, kernel = problem
     rng = np.random.default_rng(seed)
     learner = budget_learner(kernel, n_classes, X, budget=budget, policy=policy, joint=joint, rng=rng)
     for row in order:
@@ -110,10 +130,10 @@ def test_never_over_budget(problem, kernel, policy, budget, seed):
         np.testing.assert_array_equal(learner.vectors, X[learner.support])
 
 
-@given(problems(), kernels, st.sampled_from(POLICIES))
-def test_enough_budget_is_no_budget(problem, kernel, policy):
-    """With a place for every distinct row: the updates, supports and coefficients of the learner without one."""
-    X, labels, order, n_classes, joint = problem
+@given(problems(), st.sampled_from(POLICIES))
+def test_enough_budget_is_no_budget(problem, policy):
+    """With a place for every distinct row: the updates, supports and coefficients as without a budget."""
+    X, labels, order, n_classes, joint, kernel = problem
     X = X[np.sort(np.unique(X, axis=0, return_index=True)[1])]  # equal rows are one support here, two there
     assume(len(X) >= 2)
     labels, order = labels[: len(X)], order % len(X)
@@ -199,7 +219,7 @@ def test_dependent_supports_are_kept_and_do_no_harm():
 
 
 def test_nearly_dependent_supports():
-    """Rows that differ by rounding only: coefficients stay bounded, and scores near those without a budget."""
+    """Rows that differ by next to nothing add nothing to the span, and coefficients stay bounded."""
     rng = np.random.default_rng(3)
     base = rng.standard_normal((10, 2))
     X = np.vstack([base + 1e-9 * rng.standard_normal(base.shape) for _ in range(40)])
@@ -257,3 +277,114 @@ def test_random_removes_all_places_alike():
             gone += before != learner.support
     expected = gone.sum() / 5
     assert gone.sum() > 500 and ((gone - expected) ** 2 / expected).sum() < 18.5
+
+
+# ---- values from Python ------------------------------------------------------------------------------
+def dot(a, b):
+    return np.asarray((a @ b.T).todense() if sp.issparse(a) else a @ b.T, dtype=np.float64)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_functions_and_matrices_are_learned_alike(policy, n_classes):
+    """Integers, so that x·z is the same number from a function, from a matrix and from native code."""
+    rng = np.random.default_rng(7)
+    X = rng.integers(-2, 3, size=(60, 4)).astype(float)
+    X = np.unique(X, axis=0)
+    rng.shuffle(X)
+    labels = rng.integers(0, n_classes, len(X)).astype(np.int32)
+    order = rng.integers(0, len(X), 200)
+    found = []
+    for kernel, rows in [
+        (NamedKernel("linear", offset=1.0), X),
+        (FunctionKernel(dot, {}, 1.0), X),
+        (FunctionKernel(dot, {}, 1.0), sp.csr_array(X)),
+        (PrecomputedKernel(len(X), 1.0), X @ X.T),
+    ]:
+        rng = np.random.default_rng(3)
+        learner = budget_learner(kernel, n_classes, rows, budget=6, policy=policy, rng=rng)
+        learner.learn(rows, labels, order)
+        learner = pickle.loads(pickle.dumps(learner))
+        found.append((learner.support.tolist(), learner.coefficients(averaged=False).tolist()))
+        scores = learner.scores(rows, averaged=False)
+        np.testing.assert_allclose(
+            scores, (X @ X[learner.support].T + 1) @ learner.coefficients(averaged=False), atol=1e-9
+        )
+    assert found.count(found[0]) == 4 and len(found[0][0]) == 6
+
+
+def test_a_function_that_fails():
+    X, labels = np.eye(3), np.array([0, 1, 0], dtype=np.int32)
+    for function, message in [
+        (lambda a, b: np.ones((len(a), len(b) + 1)), "must return an array of the shape"),
+        (lambda a, b: np.full((len(a), len(b)), np.nan), "NaN"),
+        (lambda a, b: -(a @ b.T), "never negative"),
+        (lambda a, b: a @ np.triu(np.ones((3, 3))) @ b.T, "not symmetric"),
+    ]:
+        learner = budget_learner(FunctionKernel(function, {}), 2, X, budget=2)
+        with pytest.raises(ValueError, match=message):
+            learner.learn(X, labels)
+        assert learner.native.visits == 0
+
+
+# ---- constant memory and time ------------------------------------------------------------------------
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_memory_stays(policy, sparse):
+    """Once the budget is full, thousands of rows more take not a byte."""
+    rng = np.random.default_rng(8)
+    X, labels = stream(rng, 4000, noise=0.3)
+    if sparse:
+        X = np.hstack([X, np.zeros((len(X), 100))])
+    rows = sp.csr_array(X) if sparse else X
+    learner = budget_learner(NamedKernel("rbf", gamma=1.0), 2, rows, budget=30, policy=policy)
+    learner.learn(rows[:1000], labels[:1000])
+    assert learner.native.size == 30
+    before, size = learner.memory, len(pickle.dumps(learner))
+    learner.learn(rows[1000:], labels[1000:])
+    assert learner.native.size == 30 and learner.native.mistakes > 500
+    assert learner.memory == before and abs(len(pickle.dumps(learner)) - size) < 100
+
+
+# ---- bad input ---------------------------------------------------------------------------------------
+def test_bad_rows_change_nothing():
+    X, labels = stream(np.random.default_rng(9), 50)
+    for kernel, row, error, message in [
+        (NamedKernel("rbf"), [np.nan, 0, 0], ValueError, "NaN at row 7, column 0"),
+        (NamedKernel("linear"), [1e200, 0, 0], OverflowError, "row 7"),
+        (NamedKernel("poly", degree=9), [1e60, 0, 0], OverflowError, "row 7"),
+        (NamedKernel("chi2"), [-1.0, 0, 0], ValueError, "≥ 0"),
+    ]:
+        rows = np.abs(X)
+        learner = budget_learner(kernel, 2, rows, budget=5)
+        learner.learn(rows, labels)
+        before = pickle.dumps(learner)
+        rows[7] = row
+        for stored in (rows, sp.csr_array(rows)):
+            with pytest.raises(error, match=message):
+                learner.learn(stored, labels)
+            assert pickle.dumps(learner) == before
+    with pytest.raises(ValueError, match="X has 2 features, but the learner has seen rows of 3"):
+        learner.learn(X[:, :2], labels)
+    with pytest.raises(ValueError, match="X has 4 features"):
+        learner.scores(np.zeros((1, 4)), averaged=False)
+
+
+def test_unknown_policies_and_budgets():
+    for policy, budget in (("projectrons", 3), ("oldest", 0)):
+        with pytest.raises((ValueError, TypeError)):
+            _core.Budgeted(policy, budget, 1, False, False)
+
+
+def test_unsorted_rows_are_sorted():
+    X, labels = stream(np.random.default_rng(10), 80)
+    rows = sp.csr_array(np.hstack([X, np.zeros((80, 90))]))
+    turned = rows.copy()
+    for i in range(80):
+        part = slice(turned.indptr[i], turned.indptr[i + 1])
+        turned.indices[part], turned.data[part] = turned.indices[part][::-1], turned.data[part][::-1]
+    turned.has_sorted_indices = False
+    learners = [budget_learner(NamedKernel("rbf"), 2, rows, budget=9) for _ in range(2)]
+    learners[0].learn(rows, labels)
+    learners[1].learn(turned, labels)
+    np.testing.assert_array_equal(*(m.coefficients(averaged=False) for m in learners))

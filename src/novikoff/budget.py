@@ -425,6 +425,14 @@ def budget_learner(
     return row_learner(kernel, n_classes, like.shape[1], sparse=sparse, **options)
 
 
+def own_generator(rng: np.random.Generator) -> np.random.Generator:
+    """One for the policy 'random', so that the order of the rows is the same under every policy."""
+    try:
+        return rng.spawn(1)[0]
+    except TypeError:  # made from a legacy RandomState, which has nothing to spawn from
+        return np.random.default_rng(int(rng.integers(2**63)))
+
+
 def row_learner(
     kernel: Kernel, n_classes: int, n_features: int, *, sparse: bool, **options: Any
 ) -> BudgetLearner:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff import budgettraining, dualtraining
 from novikoff.arrays import in_order, rows_of
-from novikoff.budget import budget_learner
+from novikoff.budget import budget_learner, own_generator
 from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows
@@ -264,7 +264,7 @@ class KernelPerceptron(RowClassifier):
                 policy=self.budget_policy,
                 joint=self.multiclass == "joint" and len(classes.labels) > 2,
                 tie_is_mistake=self.ties == "mistake",
-                rng=plan.rng,
+                rng=own_generator(plan.rng),
             )
         run = (
             budgettraining.learn(learner, X, labels) if once else budgettraining.fit(learner, X, labels, plan)

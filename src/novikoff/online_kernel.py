@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from novikoff import _core
-from novikoff.budget import BudgetLearner, budget_learner, row_learner
+from novikoff.budget import BudgetLearner, budget_learner, own_generator, row_learner
 from novikoff.kernels import BY_NAME, FunctionKernel, Kernel, NamedKernel
 from novikoff.model import Floats
 from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, parameter_help
@@ -119,7 +119,7 @@ class OnlineKernelPerceptron:
         self.hash_bits = hash_bits
         self.seed = seed
         self._kernel = self._checked_kernel()
-        self._rng = np.random.default_rng(random_state)
+        self._rng = own_generator(np.random.default_rng(random_state))
         self._labels: dict[Any, int] = {}
         self._n_mistakes = 0
         self._learner: BudgetLearner | None = None  # made when the first example shows what rows are
@@ -239,7 +239,7 @@ class OnlineKernelPerceptron:
                     raise TypeError("x is a dict, but the examples so far were arrays")
                 self._reader = _core.DictReader(self.hash_bits, self.seed)
             values, columns = self._reader.read(x, add)
-            known = 0 if self._learner is None else self.n_features_in_
+            known = self._held(lambda m: m.n_features, 0)  # may have met names that were taken back
             indptr = np.array([0, len(values)], dtype=np.int64)
             return Csr(values, columns, indptr, (1, max(self._reader.columns, known)))
         if self._learner is not None and self._reader is not None:
@@ -302,6 +302,8 @@ class OnlineKernelPerceptron:
 
     @property
     def n_features_in_(self) -> int:
+        if self._reader is not None and self._learner is not None:
+            return self._reader.columns
         return int(self._held(lambda m: m.n_features, 0))
 
     @property
