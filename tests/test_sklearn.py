@@ -1,9 +1,10 @@
 """scikit-learn's own suite of invariants, for every estimator; an exception states its reason."""
 
 import pytest
+from sklearn.metrics import pairwise
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from novikoff import Perceptron, Pocket, VotedPerceptron, Winnow
+from novikoff import KernelPerceptron, Perceptron, Pocket, VotedPerceptron, Winnow
 
 REASONS = {
     "check_sample_weight_equivalence_on_dense_data": "a weight scales the step; it does not repeat the row, "
@@ -33,6 +34,10 @@ def reasons(estimator):
         Pocket(ratchet=False, order="cyclic", max_epochs=20),
         Winnow(),
         Winnow(balanced=True, threshold=0.0),
+        KernelPerceptron(),
+        KernelPerceptron("poly", predict_with="averaged", multiclass="joint"),
+        KernelPerceptron("chi2", predict_with="last", fit_intercept=True),
+        KernelPerceptron(pairwise.linear_kernel),
     ],
     expected_failed_checks=reasons,
 )

@@ -1,9 +1,9 @@
 """The perceptron in its dual form: nothing but kernel values, rows by number, and counts.
 
 A score is s = Σ_j α_j·K(x_j, x) over the rows that were mistaken, the supports. Rows are visited in blocks.
-The scores of *all* rows by the updates of the blocks before are kept; inside a block an update adds its kernel
-values with the rest of the block, and when the block is done its new supports are added to all rows by one
-tiled product. So a kernel value is computed once for an update, by fast code, and an epoch costs what its
+The scores of *all* rows by the updates of the blocks before are kept; inside a block an update adds its
+kernel values with the rest of the block, and when the block is done its new supports are added to all rows by
+one tiled product. So a kernel value is computed once for an update, by fast code, and an epoch costs what its
 updates cost. The values of a support that comes a second time are kept, as far as the cache goes.
 
 Decisions are exact for the kernel values as computed: a float score is trusted where it lies outside its own
@@ -94,8 +94,8 @@ class DualLearner:
         room = 0 if cache_bytes is None else cache_bytes - least
         if room < 0:
             raise ValueError(
-                f"cache_mb={(cache_bytes or 0) / 2**20:.3g} is too small for {n:,} rows and {earlier.n_classes} "
-                f"classes: their scores and one block of kernel values take {least / 2**20:.3g}, the least "
+                f"cache_mb={(cache_bytes or 0) / 2**20:.3g} is too small for {n:,} rows and "
+                f"{earlier.n_classes} classes: their scores and one block of kernel values take {least / 2**20:.3g}, the least "
                 f"that works."
             )
         self.cache = _Columns(room // (8 * max(n, 1)))
@@ -188,7 +188,7 @@ class DualLearner:
             self.rounding.weight = before
 
     def _add(self, supports: list[int], moves: Floats) -> Floats | None:
-        """Add updates to the scores of all rows, in their order; the sizes of their values, where looked at."""
+        """Add updates to the scores of all rows, in their order; the sizes of their values, if unknown."""
         n, cache, known = len(self.labels), self.cache, self.rounding.known
         kept = {k: column for k, row in enumerate(supports) if (column := cache.get(row)) is not None}
         new = [k for k in range(len(supports)) if k not in kept]
@@ -237,7 +237,7 @@ class DualLearner:
         return made
 
     def _most_violated(self, c: int) -> tuple[int, Floats | None]:
-        """The row of the smallest d that is a mistake, of one column or of all; mistakes first, then lower rows.
+        """The mistaken row of the smallest d, of one column or of all, the lowest of those; and its move.
 
         d is compared as a float; whether it is a mistake is decided exactly.
         """
@@ -310,13 +310,13 @@ class DualLearner:
         `of` picks the column of moves, or a difference of two.
         """
         self.close += 1
-        factors, found = [of(self.earlier.coefficients(averaged=False))], []
-        found.append(self.earlier.values(self.X[row : row + 1])[0] if len(factors[0]) else np.zeros(0))
+        factors: list[Floats] = [of(self.earlier.coefficients(averaged=False))]
+        found = [self.earlier.values(self.X[row : row + 1])[0] if len(factors[0]) else np.zeros(0)]
         if self.updates:
             moves = of(np.array([u.move for u in self.updates]))
             used = np.array([u.row for u in self.updates], dtype=np.int64)
             supports, places = np.unique(used, return_inverse=True)
-            factors.append(np.bincount(places, weights=moves, minlength=len(supports)))
+            factors.append(np.bincount(places, moves, len(supports)).astype(np.float64))
             here = np.array([row], dtype=np.int64)
             for begin in range(0, len(supports), PANEL):
                 part = supports[begin : begin + PANEL]

@@ -1,10 +1,10 @@
 """A dual model as plain data: the supports, and the sequence of updates that made it.
 
 The last, the averaged and the voted predictions all come from the same sequence: update k added move_k (−1, 0
-or +1 a column) times K(x, z_k), at visit t_k of T. With α_j the sum of the moves of support j,
+or +1 a column) times K(x, z_k), after t_k visits of T. With α_j the sum of the moves of support j,
 
     last       s(x) = Σ_j α_j·K(x, z_j)
-    averaged   the mean of s after each visit: an update after t_k visits counts for the T − t_k from its own on
+    averaged   the mean of s after each visit: an update counts for the T − t_k visits from its own on
     voted      Σ_k c_k·sign(s_k(x)) for each column, c_k being the visits that its k-th hypothesis survived
 """
 
@@ -100,7 +100,7 @@ class DualModel:
     @property
     def updates_by_column(self) -> Rows:
         """How many updates moved each column."""
-        return np.count_nonzero(self.moves, axis=0)
+        return np.asarray(np.count_nonzero(self.moves, axis=0), dtype=np.int64)
 
     @property
     def n_updates(self) -> int:

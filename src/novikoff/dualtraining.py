@@ -154,7 +154,7 @@ def _smallest(learner: DualLearner, lift: Floats | None = None) -> Smallest:
             wrong = wrong or bool(((signed < 0) | ((signed == 0) & tie_hurts)).any())
             error = np.zeros_like(signed)
         else:
-            error = error + np.abs(signed) * 2.0**-50
+            error = error + np.where(np.isinf(signed), 0.0, np.abs(signed)) * 2.0**-50
         strict = strict and bool((signed > error).all())
         d = np.minimum(d, signed.min(axis=0, initial=math.inf))
         spare = np.minimum(spare, np.where(guarded, signed - error, math.inf).min(axis=0, initial=math.inf))

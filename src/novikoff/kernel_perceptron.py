@@ -35,8 +35,8 @@ def start(name: str) -> Any:
 class KernelPerceptron(RowClassifier):
     """A perceptron that sees its rows only through a kernel K(x, z) = φ(x)·φ(z).
 
-    Weights are never made: w = Σ α_j·φ(x_j) over the rows that were mistaken, and s = Σ α_j·K(x_j, x). One fit
-    gives the last, the averaged and the voted prediction (Freund and Schapire 1999).
+    Weights are never made: w = Σ α_j·φ(x_j) over the rows that were mistaken, and s = Σ α_j·K(x_j, x). One
+    fit gives the last, the averaged and the voted prediction (Freund and Schapire 1999).
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ class KernelPerceptron(RowClassifier):
     Notes
     -----
     *Exact.* Where all kernel values are integers that float64 holds, the updates are those of `Perceptron` on
-    the explicit features. For other kernels every decision is that of the exact sum Σ α_j·K(x_j, x) of the values
-    as computed, which depend on the two rows alone; `report()` counts how many sums were too close to tell
-    without the long accumulator. A vote of a w_k whose score is within rounding of 0 may go either way.
+    the explicit features. For other kernels every decision is that of the exact sum Σ α_j·K(x_j, x) of the
+    values as computed, which depend on the two rows alone; `report()` counts how many sums were too close to
+    tell without the long accumulator. A vote of a w_k whose score is within rounding of 0 may go either way.
 
     *One-vs-rest* keeps one α for each class, and a visit may update several. With ``order="worst"`` a visit
     goes to the most violated row of each class.
@@ -368,8 +368,8 @@ class KernelPerceptron(RowClassifier):
             shape = np.shape(X) if not sp.issparse(X) else X.shape
             if len(shape) == 2 and shape[1] != self._dual.kernel.n_columns:
                 raise ValueError(
-                    f"a precomputed kernel needs a column for each of the {self._dual.kernel.n_columns} training "
-                    f"rows, but X has the shape {shape}."
+                    f"a precomputed kernel needs a column for each of the {self._dual.kernel.n_columns} "
+                    f"training rows, but X has the shape {shape}."
                 )
         return super()._read(X, reset=reset)
 
@@ -501,7 +501,7 @@ def _variance(X: Any) -> float:
             mean = float(X.sum(dtype=np.float64)) / (X.shape[0] * X.shape[1])
             squares = float(np.square(X.data - mean, dtype=np.float64).sum())
             zeros = X.shape[0] * X.shape[1] - X.nnz
-            return (squares + zeros * mean * mean) / (X.shape[0] * X.shape[1])
+            return float((squares + zeros * mean * mean) / (X.shape[0] * X.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         return float(X.var(dtype=np.float64))
 

@@ -272,7 +272,8 @@ class _PythonKernel(Kernel):
             if (own < 0).any():
                 i = int(np.flatnonzero(own < 0)[0])
                 raise ValueError(
-                    f"K(x, x) = {own[i]:.6g} for row {begin + i}: no kernel, since φ(x)·φ(x) is never negative."
+                    f"K(x, x) = {own[i]:.6g} for row {begin + i}: φ(x)·φ(x) is never negative, so this is no "
+                    f"kernel."
                 )
             largest = max(largest, float(own.max(initial=0.0)))
         return Measured(None, True, math.sqrt(largest))
