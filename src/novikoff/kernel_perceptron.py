@@ -448,7 +448,8 @@ class KernelPerceptron(RowClassifier):
 
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
-        return self.classes_[self._dual.winners(self._scores(X))]
+        scores = self._scores(X)
+        return self.classes_[self._dual.winners(scores)]
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more.
