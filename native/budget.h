@@ -104,18 +104,14 @@ class Budgeted {
 
     void enlarge() {
         const int64_t wanted = std::min(budget, std::max<int64_t>(16, 2 * room));
-        auto wider = [&](std::vector<double>& from, int64_t lines) {
-            std::vector<double> to(size_t(lines * wanted));
+        auto wider = [&](std::vector<double>& from, int64_t lines, int64_t more) {
+            std::vector<double> to(size_t(more * wanted));
             for (int64_t c = 0; c < lines; ++c) std::copy_n(from.data() + c * room, m, to.data() + c * wanted);
             from.swap(to);
         };
-        if (projects()) {
-            factor.resize(size_t(room * room));
-            wider(factor, room);
-            factor.resize(size_t(wanted * wanted));
-        }
-        wider(alpha, columns);
-        wider(sums, columns);
+        if (projects()) wider(factor, room, wanted);
+        wider(alpha, columns, columns);
+        wider(sums, columns, columns);
         touched.resize(size_t(wanted));
         room = wanted;
     }

@@ -388,3 +388,31 @@ def test_unsorted_rows_are_sorted():
     learners[0].learn(rows, labels)
     learners[1].learn(turned, labels)
     np.testing.assert_array_equal(*(m.coefficients(averaged=False) for m in learners))
+
+
+def test_forgetron_shrinks_no_more_than_it_must():
+    """φ is the largest in (0, 1] with Ψ(φ) + Q ≤ (15/32)·M, by trying: none that is larger will do."""
+    X, labels = stream(np.random.default_rng(11), 600, noise=0.3)
+    kernel = NamedKernel("rbf", gamma=1.0)
+    gram, budget = gram_of(kernel, X), 15
+    learner = budget_learner(kernel, 2, X, budget=budget, policy="forgetron")
+    shrunk = removals = 0
+    for row in range(len(X)):
+        state, was = learner.native.state(), learner.support
+        alpha = learner.coefficients(averaged=False)[:, 0]
+        learner.learn(X[row : row + 1], labels[row : row + 1])
+        if len(was) < budget or learner.native.updates == state["counts"][3]:
+            continue
+        oldest = int(np.argmin(state["touched"]))
+        step = 1.0 if labels[row] else -1.0
+        phi = learner.coefficients(averaged=False)[oldest, 0] / step
+        f = float(alpha @ gram[was[oldest], was]) + step * gram[row, was[oldest]]
+        room = 15 / 32 * learner.native.mistakes - state["measures"][0]
+        tried = np.linspace(1e-4, 1, 4001)
+        size, mu = abs(alpha[oldest]) * tried, np.sign(alpha[oldest]) * f * tried
+        fits = tried[size**2 + 2 * size - 2 * size * mu <= room]
+        assert phi == pytest.approx(fits.max(), abs=3e-4)
+        kept = np.arange(budget) != oldest
+        np.testing.assert_allclose(learner.coefficients(averaged=False)[kept, 0], phi * alpha[kept])
+        removals, shrunk = removals + 1, shrunk + (phi < 1)
+    assert removals > 100 and shrunk > 10

@@ -25,7 +25,7 @@ from novikoff.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel
 from novikoff.model import Floats, Ints, UnsortedIndices, raise_problem, threads
 
 UNLIMITED = 2**63 - 1
-CALL_SECONDS = 0.2  # about what a native call takes, so that Ctrl-C is heard
+CALL_SECONDS = 0.1  # about what a native call takes, so that Ctrl-C is heard
 PART = 256  # rows that a thread predicts at a time
 
 
