@@ -138,6 +138,17 @@ def test_matrices_and_functions_and_strings():
     assert model.predict(["dogs", "cats"]).tolist() == ["d", "c"]
 
 
+def test_interrupt_leaves_a_model():
+    def stop(record):
+        raise KeyboardInterrupt
+
+    X, y = rings()
+    model = KernelPerceptron(budget=20, random_state=0, callback=stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.n_visits_ == 300 and model.n_mistakes_ > 20 and model.score(X, y) > 0.8
+
+
 def test_wrong_parameters():
     X, y = rings(50)
     for parameters, message in [
@@ -291,6 +302,7 @@ def test_a_function_that_fails_leaves_no_trace():
         ({"budget_policy": "none"}, "budget_policy='none'"),
         ({"gamma": "scale"}, "gamma='scale' needs all rows at once"),
         ({"predict_with": "voted"}, "'voted' is not possible online"),
+        ({"predict_with": "averaged", "budget": 3, "budget_policy": "oldest"}, "removes supports"),
         ({"kernel": "precomputed"}, "'precomputed' is not possible online"),
         ({"classes": [1, 1]}, "1 is given twice"),
         ({"ties": "negative"}, "ties='negative'"),

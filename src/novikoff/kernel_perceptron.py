@@ -273,7 +273,6 @@ class KernelPerceptron(RowClassifier):
             self._set_features(raw, X)
         self._set_classes(classes)
         self._set_run(learner, run)
-        self.n_mistakes_ = learner.n_mistakes
         if not once:
             self._warn_unless_separated()
         return self
@@ -337,7 +336,7 @@ class KernelPerceptron(RowClassifier):
             run.training_errors = 0
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
-        self.n_updates_ = self.n_mistakes_ = model.n_updates
+        self.n_updates_, self.n_mistakes_ = model.n_updates, model.n_mistakes
         self.converged_ = run.converged
         self.verdict_ = run.verdict
         self.radius_, self.log2_radius_ = model.reach, model.log2_reach

@@ -133,6 +133,12 @@ class OnlineKernelPerceptron:
         check_parameters(self, self._names_of_parameters, KERNEL_PARAMETERS)
         if self.predict_with == "voted":
             raise ValueError("predict_with='voted' is not possible online: expected 'last' or 'averaged'.")
+        removes = self.budget is not None and not self.budget_policy.startswith("projectron")
+        if self.predict_with == "averaged" and removes:
+            raise ValueError(
+                f"predict_with='averaged' is not possible with budget_policy={self.budget_policy!r}, which "
+                "removes supports: expected 'last', or a projectron."
+            )
         if isinstance(self.gamma, str):
             raise ValueError(f"gamma={self.gamma!r} needs all rows at once: expected a number > 0.")
         offset = 1.0 if self.fit_intercept else 0.0
