@@ -1,6 +1,9 @@
 // Binds kernel perceptrons with a budget: over rows, over kernel values from Python, and the reading of dicts.
 #include "budget.h"
 
+#include <memory>
+#include <mutex>
+
 #include "binding.h"
 #include "dict_row.h"
 #include "support_rows.h"
@@ -21,8 +24,29 @@ nb::object copied(const std::vector<T>& from, std::initializer_list<size_t> shap
 class RowBudget : public Budgeted {
     TakenRow x, old;
     std::vector<double> k, k_old;
+    mutable std::mutex lock;
+    mutable std::vector<std::unique_ptr<TakenRow>> idle;
 
   public:
+    // A row at hand for a thread that only reads. It is kept from call to call, since it has room for all columns.
+    class Borrowed {
+        const RowBudget& owner;
+        std::unique_ptr<TakenRow> row;
+
+      public:
+        explicit Borrowed(const RowBudget& from) : owner(from) {
+            const std::lock_guard<std::mutex> guard(owner.lock);
+            if (owner.idle.empty()) owner.idle.push_back(std::make_unique<TakenRow>());
+            row = std::move(owner.idle.back());
+            owner.idle.pop_back();
+        }
+        ~Borrowed() {
+            const std::lock_guard<std::mutex> guard(owner.lock);
+            owner.idle.push_back(std::move(row));
+        }
+        TakenRow& operator*() const { return *row; }
+    };
+
     SupportRows rows;
     std::vector<int64_t> number;  // of each support, counted over all rows ever given
 
@@ -59,8 +83,11 @@ class RowBudget : public Budgeted {
 
     int64_t bytes() const {
         size_t numbers = k.capacity() + k_old.capacity() + number.capacity();
-        for (const TakenRow* row : {&x, &old})
-            numbers += row->dense.capacity() + 2 * row->stored.index.capacity() + row->order.capacity();
+        auto add = [&](const TakenRow& row) {
+            numbers += row.dense.capacity() + 2 * row.stored.index.capacity() + row.order.capacity();
+        };
+        add(x), add(old);
+        for (const auto& row : idle) add(*row);
         return Budgeted::bytes() + rows.bytes() + int64_t(8 * numbers);
     }
 };
@@ -184,7 +211,7 @@ void bind_budget(nb::module_& m) {
             [](Budgeted& b, const Floats& values, int32_t label, double self, int64_t same, double draw,
                const std::optional<Floats>& of_oldest) {
                 const bool needs = b.forgets() && b.full() && same < 0;
-                if (int64_t(values.shape(0)) != b.m || same >= b.m || (needs && !of_oldest) ||
+                if (!b.has_decided() || int64_t(values.shape(0)) != b.m || same >= b.m || (needs && !of_oldest) ||
                     (of_oldest && int64_t(of_oldest->shape(0)) != b.m))
                     throw std::invalid_argument("values do not fit the supports");
                 return b.update(values.data(), label, {self, same, draw, of_oldest ? of_oldest->data() : nullptr});
@@ -229,7 +256,8 @@ void bind_budget(nb::module_& m) {
                 if (begin < 0 || end > rows.n() || rows.d() > b.rows.d) throw std::invalid_argument("rows out of range");
                 nb::gil_scoped_release nogil;
                 return rows.visit([&](auto& r) -> std::tuple<std::string, int64_t, double> {
-                    TakenRow x;
+                    const RowBudget::Borrowed borrowed(b);
+                    TakenRow& x = *borrowed;
                     double largest = 0;
                     for (int64_t i = begin; i < end; ++i) {
                         const auto row = r[i];
@@ -285,7 +313,8 @@ void bind_budget(nb::module_& m) {
                 nb::gil_scoped_release nogil;
                 const std::vector<double> coefficients = lines(b, averaged);
                 rows.visit([&](auto& r) {
-                    TakenRow x;
+                    const RowBudget::Borrowed borrowed(b);
+                    TakenRow& x = *borrowed;
                     std::vector<double> k(size_t(b.m));
                     for (int64_t i = begin; i < end; ++i) {
                         b.rows.take(r[i], x);

@@ -256,6 +256,7 @@ class Budgeted {
         if (budget < 1 || columns < 1) throw std::invalid_argument("a budget and columns are at least 1");
     }
 
+    bool has_decided() const { return int64_t(move.size()) == columns; }
     bool full() const { return m >= budget; }
     bool limited() const { return budget < INT64_MAX; }
     bool projects() const { return limited() && (policy == Policy::projectron || policy == Policy::projectron_margin); }
