@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from novikoff import _core
 from novikoff.budget import budget_learner
-from novikoff.budget_reference import POLICIES, BudgetTwin
 from novikoff.dual import DualLearner
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import FunctionKernel, NamedKernel, PrecomputedKernel
+from novikoff.reference_budget import POLICIES, BudgetTwin
 from strategies import datasets, integers, plain
 
 KERNELS = [

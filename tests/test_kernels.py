@@ -1,4 +1,4 @@
-"""Kernel values: against scikit-learn, against math.exp, and the same however the work is cut up and stored."""
+"""Kernel values: against scikit-learn, against math.exp, and the same however work is cut up and stored."""
 
 import math
 

@@ -17,6 +17,7 @@ which fit into `cache_bytes`; besides these only the supports themselves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import islice
 from operator import itemgetter
@@ -95,8 +96,8 @@ class DualLearner:
         if room < 0:
             raise ValueError(
                 f"cache_mb={(cache_bytes or 0) / 2**20:.3g} is too small for {n:,} rows and "
-                f"{earlier.n_classes} classes: their scores and one block of kernel values take {least / 2**20:.3g}, the least "
-                f"that works."
+                f"{earlier.n_classes} classes: their scores and one block of kernel values take "
+                f"{math.ceil(least / 2**10) / 2**10:.4g}, the least that works."
             )
         self.cache = _Columns(room // (8 * max(n, 1)))
         self.panel, self.rows = kernel.panels(X), kernel.rows(X)
@@ -247,8 +248,9 @@ class DualLearner:
         doubtful = np.flatnonzero(d <= 2.03 * (slack[c] if apart else slack.max()) * self.rounding.sizes)
         while len(doubtful):
             smallest = doubtful[d[doubtful] == d[doubtful].min()]
-            harmless = (d[smallest] == 0) & ~hurts[smallest]
-            for row in smallest[np.argsort(harmless, kind="stable")].tolist():
+            if not slack.any():  # d is known: a tie that hurts nobody need not be looked at
+                smallest = smallest[(d[smallest] < 0) | hurts[smallest]]
+            for row in smallest.tolist():
                 move = self._decide(row, self.scores[row], c if apart else None)
                 if move is not None:
                     return row, move

@@ -181,25 +181,35 @@ class DualModel:
             place = np.arange(len(scores)), scores.argmax(axis=1)
             top, room = scores[place][:, None], bound[place][:, None]
             rivals = (top - scores <= 1.01 * (bound + room)) & (bound + room > 0)
+            rivals[place] = True
             rivals[rivals.sum(axis=1) < 2] = False
         else:
             rivals = np.zeros_like(close)
-        for row in np.flatnonzero((close | rivals).any(axis=1)).tolist():
-            values = self.values(X[row : row + 1])[0]
+        open_rows = np.flatnonzero((close | rivals).any(axis=1))
+        size = max(VALUES // max(len(self.support), 1), 1)
+        for begin in range(0, len(open_rows), size):
+            some = open_rows[begin : begin + size]
+            values = self.values(X[some])
+            for row, line in zip(some.tolist(), values, strict=True):
+                self._settle_row(scores[row], close[row] | rivals[row], rivals[row], alpha, line, visits)
 
-            def exact(factors: Floats, values: Floats = values) -> tuple[int, float]:
-                return _core.exact_dot(np.ascontiguousarray(factors), values)
+    @staticmethod
+    def _settle_row(
+        scores: Floats, doubtful: Any, rivals: Any, alpha: Floats, values: Floats, visits: int
+    ) -> None:
+        def exact(factors: Floats) -> tuple[int, float]:
+            return _core.exact_dot(np.ascontiguousarray(factors), values)
 
-            for c in np.flatnonzero(close[row] | rivals[row]).tolist():
-                sign, value = exact(alpha[:, c])
-                scores[row, c] = value / visits if sign == 0 or value / visits else sign * 5e-324
-            among = np.flatnonzero(rivals[row]).tolist()
-            if among:
-                best = among[0]
-                for c in among[1:]:
-                    best = c if exact(alpha[:, c] - alpha[:, best])[0] > 0 else best
-                if scores[row].argmax() != best:
-                    scores[row, best] = np.nextafter(scores[row].max(), np.inf)
+        for c in np.flatnonzero(doubtful).tolist():
+            sign, value = exact(alpha[:, c])
+            scores[c] = value / visits if sign == 0 or value / visits else sign * 5e-324
+        among = np.flatnonzero(rivals).tolist()
+        if among:
+            best = among[0]
+            for c in among[1:]:
+                best = c if exact(alpha[:, c] - alpha[:, best])[0] > 0 else best
+            if scores.argmax() != best:
+                scores[best] = np.nextafter(scores.max(), np.inf)
 
     def values(self, X: Any) -> Floats:
         """The kernel values of some rows with all supports."""

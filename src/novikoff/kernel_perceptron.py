@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
+from fractions import Fraction
 from numbers import Number
 from typing import Any, Self
 
@@ -14,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff import budgettraining, dualtraining
+from novikoff import _core, budgettraining, dualtraining
 from novikoff.arrays import in_order, rows_of
 from novikoff.budget import budget_learner, own_generator
 from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
@@ -495,15 +497,19 @@ def _all_numbers(row: Sequence[Any]) -> bool:
 
 
 def _variance(X: Any) -> float:
-    """The variance of all values, zeros included."""
-    if sp.issparse(X):
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = float(X.sum(dtype=np.float64)) / (X.shape[0] * X.shape[1])
-            squares = float(np.square(X.data - mean, dtype=np.float64).sum())
-            zeros = X.shape[0] * X.shape[1] - X.nnz
-            return float((squares + zeros * mean * mean) / (X.shape[0] * X.shape[1]))
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(X.var(dtype=np.float64))
+    """The variance of all values, zeros included: the same however they are stored."""
+    sums, squares = [], []
+    for begin in range(0, X.shape[0], 256):
+        end = min(begin + 256, X.shape[0])
+        part = X.data[X.indptr[begin] : X.indptr[end]] if sp.issparse(X) else X[begin:end].ravel()
+        values = np.ascontiguousarray(part, dtype=np.float64)
+        sums.append(_core.exact_dot(values, np.ones(len(values)))[1])
+        squares.append(_core.exact_dot(values, values)[1])
+    if not np.isfinite(squares).all():
+        return 0.0  # the kernel will refuse such rows
+    count = X.shape[0] * X.shape[1]
+    mean = Fraction(math.fsum(sums)) / count
+    return max(float(Fraction(math.fsum(squares)) / count - mean * mean), 0.0)
 
 
 assert KernelPerceptron.__doc__ is not None

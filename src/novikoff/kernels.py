@@ -199,8 +199,8 @@ def _check_not_negative(X: Any) -> None:
     else:
         row, column = int(at[0]), int(at[1])
     raise ValueError(
-        f"The kernel 'chi2' is for numbers ≥ 0, but X has {values[tuple(at)]} at row {row}, column {column}. "
-        f"Scale X to numbers ≥ 0, or choose another kernel."
+        f"Negative values in data: the kernel 'chi2' is for numbers ≥ 0, but X has {values[tuple(at)]} at "
+        f"row {row}, column {column}. Scale X to numbers ≥ 0, or choose another kernel."
     )
 
 
