@@ -108,7 +108,8 @@ nb::dict state_of(const Budgeted& b) {
     const size_t m = size_t(b.m), q = b.basis.size();
     std::vector<double> sums(size_t(b.columns) * m), factor(q * q);
     for (int64_t c = 0; c < b.columns; ++c) std::copy_n(b.sums.data() + c * b.room, m, sums.data() + c * b.m);
-    for (size_t i = 0; i < q; ++i) std::copy_n(b.factor.data() + i * size_t(b.room) + i, q - i, factor.data() + i * q + i);
+    for (size_t i = 0; i < q; ++i)
+        std::copy_n(b.factor.data() + i * size_t(b.room) + i, q - i, factor.data() + i * q + i);
     s["alpha"] = copied(lines(b, false), {size_t(b.columns), m});
     s["sums"] = copied(sums, {size_t(b.columns), m});
     s["touched"] = copied(std::vector<int64_t>(b.touched.begin(), b.touched.begin() + b.m), {m});
@@ -222,7 +223,9 @@ void bind_budget(nb::module_& m) {
         .def("add_class", &Budgeted::add_class, "One more class, with no coefficients yet.")
         .def(
             "coefficients",
-            [](const Budgeted& b, bool averaged) { return copied(lines(b, averaged), {size_t(b.columns), size_t(b.m)}); },
+            [](const Budgeted& b, bool averaged) {
+                return copied(lines(b, averaged), {size_t(b.columns), size_t(b.m)});
+            },
             nb::arg("averaged"), "A line a column; the mean's times the number of visits.")
         .def("state", &state_of)
         .def("set_state", &set_state, nb::arg("state"))
@@ -244,8 +247,8 @@ void bind_budget(nb::module_& m) {
             [](RowBudget* self, const std::string& policy, int64_t budget, int64_t columns, bool joint, bool tie,
                const std::string& kernel, double gamma, double coef0, int degree, double offset, bool sparse,
                int64_t features) {
-                new (self) RowBudget(policy, budget, columns, joint, tie, make_kernel(kernel, gamma, coef0, degree, offset),
-                                     sparse, features);
+                const Kernel k = make_kernel(kernel, gamma, coef0, degree, offset);
+                new (self) RowBudget(policy, budget, columns, joint, tie, k, sparse, features);
             },
             nb::arg("policy"), nb::arg("budget"), nb::arg("columns"), nb::arg("joint"), nb::arg("tie_is_mistake"),
             nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"), nb::arg("offset"),
@@ -253,7 +256,8 @@ void bind_budget(nb::module_& m) {
         .def(
             "check",
             [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end) {
-                if (begin < 0 || end > rows.n() || rows.d() > b.rows.d) throw std::invalid_argument("rows out of range");
+                if (begin < 0 || end > rows.n() || rows.d() > b.rows.d)
+                    throw std::invalid_argument("rows out of range");
                 nb::gil_scoped_release nogil;
                 return rows.visit([&](auto& r) -> std::tuple<std::string, int64_t, double> {
                     const RowBudget::Borrowed borrowed(b);
@@ -263,7 +267,9 @@ void bind_budget(nb::module_& m) {
                         const auto row = r[i];
                         if (!row.valid(r.d)) return {"bad index", i, largest};
                         bool finite = true, negative = false, zero = true;
-                        row.for_each([&](int64_t, double v) { finite &= std::isfinite(v), negative |= v < 0, zero = false; });
+                        row.for_each([&](int64_t, double v) {
+                            finite &= std::isfinite(v), negative |= v < 0, zero = false;
+                        });
                         if (!finite) return {"not finite", i, largest};
                         if (negative && b.rows.kernel.name == KernelName::chi2) return {"negative", i, largest};
                         b.rows.take(row, x);
@@ -276,7 +282,8 @@ void bind_budget(nb::module_& m) {
                     return {"", -1, largest};
                 });
             },
-            nb::arg("rows"), nb::arg("begin"), nb::arg("end"), "What the first row is that cannot be learned from, its number, and the largest K(x, x) before it.")
+            nb::arg("rows"), nb::arg("begin"), nb::arg("end"),
+            "What is wrong with the first row that cannot be learned from, its number, and the largest K(x, x).")
         .def(
             "learn",
             [](RowBudget& b, const Rows& rows, const Labels& labels, const std::optional<Order>& order, int64_t begin,
@@ -306,8 +313,8 @@ void bind_budget(nb::module_& m) {
             "scores",
             [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end, bool averaged,
                Array<double, nb::ndim<2>, nb::c_contig> out) {
-                if (begin < 0 || end > rows.n() || int64_t(out.shape(0)) != rows.n() || int64_t(out.shape(1)) != b.columns ||
-                    rows.d() > b.rows.d)
+                if (begin < 0 || end > rows.n() || int64_t(out.shape(0)) != rows.n() ||
+                    int64_t(out.shape(1)) != b.columns || rows.d() > b.rows.d)
                     throw std::invalid_argument("rows and output do not fit");
                 double* to = out.data();
                 nb::gil_scoped_release nogil;
@@ -319,7 +326,8 @@ void bind_budget(nb::module_& m) {
                     for (int64_t i = begin; i < end; ++i) {
                         b.rows.take(r[i], x);
                         b.rows.kernel_values(x, b.m, k.data());
-                        for (int64_t c = 0; c < b.columns; ++c) to[i * b.columns + c] = b.score_of(k.data(), c, coefficients.data());
+                        for (int64_t c = 0; c < b.columns; ++c)
+                            to[i * b.columns + c] = b.score_of(k.data(), c, coefficients.data());
                     }
                 });
             },
@@ -342,7 +350,8 @@ void bind_budget(nb::module_& m) {
         .def(
             "set_supports",
             [](RowBudget& b, const Rows& rows, const Order& number) {
-                if (rows.n() != b.m || int64_t(number.shape(0)) != b.m) throw std::invalid_argument("another number of supports");
+                if (rows.n() != b.m || int64_t(number.shape(0)) != b.m)
+                    throw std::invalid_argument("another number of supports");
                 b.rows.set_columns(rows.d());
                 b.number.assign(number.data(), number.data() + b.m);
                 rows.visit([&](auto& r) {
@@ -360,7 +369,8 @@ void bind_budget(nb::module_& m) {
 
     nb::class_<DictReader>(m, "DictReader", "Dicts of features as rows: columns by name or by hash.")
         .def(nb::init<std::optional<int>, uint64_t>(), nb::arg("hash_bits").none(), nb::arg("seed"))
-        .def("read", &DictReader::read, nb::arg("x"), nb::arg("add"), "(values, columns); unknown names are added or left out.")
+        .def("read", &DictReader::read, nb::arg("x"), nb::arg("add"),
+             "(values, columns); unknown names are added or left out.")
         .def("undo", &DictReader::undo, "Take back the names that the last dict has brought.")
         .def("names", &DictReader::names)
         .def("add_names", &DictReader::add_names, nb::arg("names"))

@@ -252,7 +252,8 @@ class Budgeted {
     int64_t visits = 0, wrong = 0, mistakes = 0, updates = 0, close = 0;
 
     Budgeted(const std::string& policy_name, int64_t budget, int64_t columns, bool joint, bool tie_is_mistake)
-        : policy(policy_named(policy_name)), budget(budget), columns(columns), joint(joint), tie_is_mistake(tie_is_mistake) {
+        : policy(policy_named(policy_name)), budget(budget), columns(columns), joint(joint),
+          tie_is_mistake(tie_is_mistake) {
         if (budget < 1 || columns < 1) throw std::invalid_argument("a budget and columns are at least 1");
     }
 
@@ -336,7 +337,8 @@ class Budgeted {
 
     int64_t bytes() const {
         int64_t doubles = 0;
-        for (const auto* held : {&alpha, &sums, &factor, &score, &size, &move, &d, &v}) doubles += int64_t(held->capacity());
+        for (const auto* held : {&alpha, &sums, &factor, &score, &size, &move, &d, &v})
+            doubles += int64_t(held->capacity());
         return int64_t(sizeof *this) + 8 * (doubles + int64_t(touched.capacity()) + int64_t(basis.capacity()));
     }
 };

@@ -131,9 +131,10 @@ class SupportRows {
         } else if (kernel.by_product()) {
             products<1>(x.dense.data(), values.data(), m, padded, out);
         } else {
-            for (int64_t c = 0; c < m; ++c)
-                out[c] = kernel.name == KernelName::chi2 ? distance<true>(x.dense.data(), values.data() + c * padded, padded)
-                                                         : distance<false>(x.dense.data(), values.data() + c * padded, padded);
+            for (int64_t c = 0; c < m; ++c) {
+                const double *row = x.dense.data(), *z = values.data() + c * padded;
+                out[c] = kernel.name == KernelName::chi2 ? distance<true>(row, z, padded) : distance<false>(row, z, padded);
+            }
         }
         apply(kernel, out, norm2.data(), x.norm2, m);
     }
