@@ -57,7 +57,7 @@ class RowBudget : public Budgeted {
     template <class Row>
     void visit(const Row& row, int32_t label, int64_t row_number, double draw) {
         rows.take(row, x);
-        if (int64_t(k.size()) < m) k.resize(size_t(std::max(m, room)));
+        if (int64_t(k.size()) < room) k.reserve(size_t(room)), k.resize(size_t(room));
         rows.kernel_values(x, m, k.data());
         if (decide(k.data(), label)) {
             Fit how;
@@ -73,8 +73,8 @@ class RowBudget : public Budgeted {
             }
             const int64_t slot = update(k.data(), label, how);
             if (slot >= 0) {
-                rows.put(x, slot);
-                if (int64_t(number.size()) <= slot) number.resize(size_t(slot + 1));
+                rows.put(x, slot, room);
+                if (int64_t(number.size()) < room) number.reserve(size_t(room)), number.resize(size_t(room));
                 number[slot] = row_number;
             }
         }
@@ -344,7 +344,7 @@ void bind_budget(nb::module_& m) {
                     indptr.push_back(int64_t(data.size()));
                 }
                 return nb::make_tuple(copied(data, {data.size()}), copied(indices, {data.size()}),
-                                      copied(indptr, {indptr.size()}), copied(b.number, {size_t(b.m)}));
+                                      copied(indptr, {indptr.size()}), copied(std::vector<int64_t>(b.number.begin(), b.number.begin() + b.m), {size_t(b.m)}));
             },
             "The supports as CSR: data, indices, indptr; and their numbers.")
         .def(
@@ -359,7 +359,7 @@ void bind_budget(nb::module_& m) {
                     for (int64_t j = 0; j < b.m; ++j) {
                         if (!r[j].valid(r.d)) throw std::invalid_argument("a support has columns out of range");
                         b.rows.take(r[j], x);
-                        b.rows.put(x, j);
+                        b.rows.put(x, j, b.room);
                     }
                 });
             },

@@ -150,14 +150,18 @@ class SupportRows {
         return std::equal(x.dense.begin(), x.dense.begin() + d, values.begin() + slot * padded);
     }
 
-    void put(const TakenRow& x, int64_t slot) {
-        if (int64_t(norm2.size()) < slot + 4) norm2.resize(size_t(slot + 4));  // so that four can be read from anywhere
+    // `room`: places for which there is to be memory, and no more.
+    void put(const TakenRow& x, int64_t slot, int64_t room) {
+        auto fit = [](auto& held, int64_t size) {
+            if (int64_t(held.size()) < size) held.reserve(size_t(size)), held.resize(size_t(size));
+        };
+        fit(norm2, room + 3);  // so that four can be read from anywhere
         norm2[slot] = x.norm2;
         if (sparse) {
-            if (int64_t(columns.size()) <= slot) columns.resize(size_t(slot + 1));
+            fit(columns, room);
             columns[slot] = x.stored;
         } else {
-            if (int64_t(values.size()) < (slot + 1) * padded) values.resize(size_t((slot + 1) * padded));
+            fit(values, room * padded);
             std::copy(x.dense.begin(), x.dense.begin() + padded, values.begin() + slot * padded);
         }
     }
