@@ -134,7 +134,7 @@ NOVIKOFF_INLINE Vec fused(Vec a, Vec b, Vec sum) {
 }
 #endif
 
-constexpr int64_t kPad = 16;  // columns: rows made dense are padded with zeros to a multiple
+constexpr int64_t kDoubles = 4, kIntegers = 16;  // columns: rows made dense are padded with zeros to a multiple
 
 // R rows against C supports, both dense and padded: out[r * step + c] = x_r . z_c.
 template <int R, int C>
@@ -186,12 +186,20 @@ NOVIKOFF_INLINE void product_tile(const int16_t* x, const int16_t* z, int64_t d,
 #endif
 }
 
-// All supports of a panel against R rows: tiles of four supports, then what is left one by one.
+// C supports against some rows, R at a time: the supports stay in the nearest cache meanwhile.
+template <int R, int C, class S>
+NOVIKOFF_INLINE void product_stripe(const S* x, int64_t rows, const S* z, int64_t d, double* out, int64_t step) {
+    int64_t r = 0;
+    for (; r + R <= rows; r += R) product_tile<R, C>(x + r * d, z, d, out + r * step, step);
+    for (; r < rows; ++r) product_tile<1, C>(x + r * d, z, d, out + r * step, step);
+}
+
+// All supports of a panel against some rows: four supports at a time, then what is left one by one.
 template <int R, class S>
-NOVIKOFF_INLINE void products(const S* x, const S* z, int64_t m, int64_t d, double* out) {
+NOVIKOFF_INLINE void products(const S* x, int64_t rows, const S* z, int64_t m, int64_t d, double* out) {
     int64_t c = 0;
-    for (; c + 4 <= m; c += 4) product_tile<R, 4>(x, z + c * d, d, out + c, m);
-    for (; c < m; ++c) product_tile<R, 1>(x, z + c * d, d, out + c, m);
+    for (; c + 4 <= m; c += 4) product_stripe<R, 4>(x, rows, z + c * d, d, out + c, m);
+    for (; c < m; ++c) product_stripe<R, 1>(x, rows, z + c * d, d, out + c, m);
 }
 
 // |x - z|_1, or sum (x - z)^2 / (x + z), by the same order of summation.
@@ -291,7 +299,8 @@ class Panel {
         constexpr bool dense = std::is_same_v<Row, DenseRow<float>> || std::is_same_v<Row, DenseRow<double>> ||
                                std::is_same_v<Row, DenseRow<uint8_t>>;
         integers = std::is_same_v<Row, DenseRow<uint8_t>> && kernel.by_product() && d <= kIntegerColumns;
-        padded = (d + kPad - 1) / kPad * kPad;
+        const int64_t unit = integers ? kIntegers : kDoubles;
+        padded = (d + unit - 1) / unit * unit;
         int64_t stored = 0;
         for (int64_t c = 0; c < m; ++c) {
             stored += rows[which[c]].stored();
@@ -316,16 +325,17 @@ class Panel {
     void for_each_row(const Rows& rows, const int64_t* order, int64_t begin, int64_t end, F&& f) const {
         constexpr bool bytes = std::is_same_v<typename Rows::Row, DenseRow<uint8_t>>;
         constexpr int R = bytes ? 2 : 3;  // as many as the registers hold sums for, with four supports
-        std::vector<double> out(size_t(R * m)), wide;
+        constexpr int64_t G = bytes ? 8 : 6;  // rows at a time
+        std::vector<double> out(size_t(G * m)), wide;
         std::vector<int16_t> narrow;
         const bool as_integers = integers && bytes;
         if (!sparse) {
-            if (as_integers) narrow.resize(size_t(R * padded));
-            else wide.resize(size_t(R * padded));
+            if (as_integers) narrow.resize(size_t(G * padded));
+            else wide.resize(size_t(G * padded));
         }
         if (integers && !bytes) throw std::invalid_argument("rows and supports are stored in different ways");
-        for (int64_t t = begin; t < end; t += R) {
-            const int64_t count = std::min<int64_t>(R, end - t);
+        for (int64_t t = begin; t < end; t += G) {
+            const int64_t count = std::min<int64_t>(G, end - t);
             for (int64_t r = 0; r < count; ++r) {
                 const auto row = rows[order ? order[t + r] : t + r];
                 if (sparse) sparse_products(row, out.data() + r * m);
@@ -333,15 +343,8 @@ class Panel {
                 else spread(row, wide.data() + r * padded, padded);
             }
             if (!sparse && kernel.by_product()) {
-                if (as_integers) {
-                    if (count == R) products<R>(narrow.data(), small.data(), m, padded, out.data());
-                    else for (int64_t r = 0; r < count; ++r)
-                        products<1>(narrow.data() + r * padded, small.data(), m, padded, out.data() + r * m);
-                } else {
-                    if (count == R) products<R>(wide.data(), values.data(), m, padded, out.data());
-                    else for (int64_t r = 0; r < count; ++r)
-                        products<1>(wide.data() + r * padded, values.data(), m, padded, out.data() + r * m);
-                }
+                if (as_integers) products<R>(narrow.data(), count, small.data(), m, padded, out.data());
+                else products<R>(wide.data(), count, values.data(), m, padded, out.data());
             }
             for (int64_t r = 0; r < count; ++r) {
                 const int64_t i = order ? order[t + r] : t + r;

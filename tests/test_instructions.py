@@ -9,7 +9,8 @@ from novikoff import _core
 SCRIPT = """
 import hashlib, warnings
 import numpy as np, scipy.sparse as sp
-from novikoff import OnlinePerceptron, Perceptron, VotedPerceptron, _core
+from novikoff import KernelPerceptron, OnlinePerceptron, Perceptron, VotedPerceptron, _core
+from novikoff.kernels import BY_NAME
 from novikoff.parameters import RULES
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
@@ -26,6 +27,12 @@ for K in (2, 3, 11):
                     digest.update(array.tobytes())
     voted = VotedPerceptron(max_epochs=3, random_state=1).fit(X, y)
     digest.update(voted.decision_function(X).tobytes())
+    for name in BY_NAME:
+        for layout in (np.abs(X), np.abs(X * 10).astype(np.uint8), sp.csr_array(np.where(X > 1, X, 0))):
+            model = KernelPerceptron(name, max_epochs=3, random_state=1).fit(layout, y)
+            for how in ("last", "averaged", "voted"):
+                model.predict_with = how
+                digest.update(model.decision_function(layout).tobytes())
 stream = OnlinePerceptron("pa1", average=True)
 for row, label in zip(X, y):
     stream.learn_one({f"f{j}": v for j, v in enumerate(row)}, int(label))

@@ -75,10 +75,13 @@ def test_poly_is_the_perceptron_on_the_tensor_power(data, degree, order, ties, m
     X, y = data
     n_classes = draw.draw(st.sampled_from([2, 3]))
     y = np.minimum(y, n_classes - 1)
+    form = draw.draw(st.sampled_from([np.float64, np.float32, np.uint8, sp.csr_array]))
+    X = np.abs(X) if form is np.uint8 else X
+    stored = sp.csr_array(X) if form is sp.csr_array else X.astype(form)
     same = {"order": order, "ties": ties, "multiclass": multiclass, "fit_intercept": bias, "random_state": 3}
-    model = KernelPerceptron("poly", degree=degree, gamma=1, max_epochs=4, **same).fit(X, y)
+    model = KernelPerceptron("poly", degree=degree, gamma=1, max_epochs=4, **same).fit(stored, y)
     primal = Perceptron(max_epochs=4, **same).fit(tensor_power(X, degree), y)
-    w = np.atleast_2d(model.dual_coef_ @ tensor_power(model.support_vectors_, degree))
+    w = np.atleast_2d(model.dual_coef_ @ tensor_power(X[model.support_], degree))
     assert np.array_equal(w, primal.coef_)
     assert (model.n_updates_, model.n_mistakes_) == (primal.n_updates_, primal.n_mistakes_)
     assert [r["mistakes"] for r in model.history_] == [r["mistakes"] for r in primal.history_]
@@ -180,11 +183,13 @@ def outcome(model, X):
     )
 
 
+@pytest.mark.parametrize("multiclass", ["ovr", "joint"])
 @pytest.mark.parametrize(("name", "order"), [*((name, "shuffle") for name in BY_NAME), ("rbf", "worst")])
-def test_blocks_cache_threads_and_storage_change_nothing(name, order, monkeypatch):
+def test_blocks_cache_threads_and_storage_change_nothing(name, order, multiclass, monkeypatch):
     X, y = rows_and_labels(n=60 if order == "shuffle" else 30)
     X = X.astype(np.float32).astype(np.float64)
     how = {"kernel": name, "random_state": 0, "max_epochs": 4, "order": order}
+    how |= {"multiclass": multiclass}
     expected = outcome(KernelPerceptron(**how).fit(X, y), X)
     for matrix in (X.astype(np.float32), sp.csr_array(X), np.asfortranarray(X)):
         assert outcome(KernelPerceptron(**how).fit(matrix, y), matrix) == expected
