@@ -74,7 +74,7 @@ class SupportRows {
     void set_columns(int64_t features) {
         if (features < d || (!sparse && d > 0 && features != d)) throw std::invalid_argument("rows have other columns");
         d = features;
-        padded = (d + kPad - 1) / kPad * kPad;
+        padded = (d + kDoubles - 1) / kDoubles * kDoubles;
     }
 
     template <class Row>
@@ -129,7 +129,7 @@ class SupportRows {
                          : kernel.name == KernelName::chi2 ? sparse_distance<true>(x.stored, columns[c])
                                                            : sparse_distance<false>(x.stored, columns[c]);
         } else if (kernel.by_product()) {
-            products<1>(x.dense.data(), values.data(), m, padded, out);
+            products<1>(x.dense.data(), 1, values.data(), m, padded, out);
         } else {
             for (int64_t c = 0; c < m; ++c) {
                 const double *row = x.dense.data(), *z = values.data() + c * padded;
