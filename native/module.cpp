@@ -137,6 +137,7 @@ void bind_libsvm(nb::module_&);  // libsvm.cpp
 void bind_named(nb::module_&);   // named.cpp
 void bind_cells(nb::module_&);   // cells.cpp
 void bind_gram(nb::module_&);    // gram.cpp
+void bind_budget(nb::module_&);  // budget.cpp
 void bind_format(nb::module_&);  // format.cpp
 
 NB_MODULE(NOVIKOFF_MODULE, m) {
@@ -386,5 +387,6 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     bind_named(m);
     bind_cells(m);
     bind_gram(m);
+    bind_budget(m);
     bind_format(m);
 }

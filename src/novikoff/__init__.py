@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from novikoff.models.linear import LinearModel as LinearModel
     from novikoff.models.linear import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
+    from novikoff.online_kernel import OnlineKernelPerceptron as OnlineKernelPerceptron
     from novikoff.perceptron import Perceptron as Perceptron
     from novikoff.pocket import Pocket as Pocket
     from novikoff.sources.formats import open_source as open_source
@@ -30,6 +31,7 @@ _HOMES = {
     "KernelPerceptron": "novikoff.kernel_perceptron",
     "LinearModel": "novikoff.models.linear",
     "MonotoneConjunctions": "novikoff.expansions",
+    "OnlineKernelPerceptron": "novikoff.online_kernel",
     "OnlinePerceptron": "novikoff.online",
     "Perceptron": "novikoff.perceptron",
     "Pocket": "novikoff.pocket",
@@ -46,6 +48,7 @@ __all__ = [
     "KernelPerceptron",
     "LinearModel",
     "MonotoneConjunctions",
+    "OnlineKernelPerceptron",
     "OnlinePerceptron",
     "Perceptron",
     "Pocket",

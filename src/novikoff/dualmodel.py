@@ -108,6 +108,11 @@ class DualModel:
         return len(self.used) if self.joint else int(np.count_nonzero(self.moves))
 
     @property
+    def n_mistakes(self) -> int:
+        """The same: every update is of a mistake."""
+        return self.n_updates
+
+    @property
     def norm(self) -> float:
         """‖w‖ over all columns."""
         return math.sqrt(float(self.squares.sum()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from fractions import Fraction
 from numbers import Number
 from typing import Any, Self
@@ -15,14 +16,15 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff import _core, dualtraining
+from novikoff import _core, budgettraining, dualtraining
 from novikoff.arrays import in_order, rows_of
+from novikoff.budget import budget_learner, own_generator
 from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
 from novikoff.conjunctions import MonotoneConjunction
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows
 from novikoff.labels import Classes, number
-from novikoff.model import Floats, Model, Settings, UnsortedIndices
+from novikoff.model import Floats, Ints, Model, Settings, UnsortedIndices
 from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
 from novikoff.report import Report
 from novikoff.training import Plan, Run, scan
@@ -83,6 +85,11 @@ class KernelPerceptron(RowClassifier):
 
     *One-vs-rest* keeps one α for each class, and a visit may update several. With ``order="worst"`` a visit
     goes to the most violated row of each class.
+
+    *With a budget* (docs/budgets.md) there are at most so many supports, and their coefficients are what the
+    policy makes of them. There is no sequence of updates, and so no votes: 'voted' predicts with the average,
+    and where supports are removed ('forgetron', 'oldest', 'random'), so that there is none, with the last
+    coefficients.
 
     *Memory* is that of X, `cache_mb`, and the supports. The cache holds the scores of all rows and as many
     columns of kernel values as there is room for.
@@ -179,7 +186,7 @@ class KernelPerceptron(RowClassifier):
         X, classes, labels, _ = self._read_all(X, y, None)
         X = self._sound(X)
         if self.budget is not None:
-            raise ValueError("budget is not available here yet: leave it at None.")
+            return self._fit_budget(raw, X, Classes(classes), labels)
         earlier = self._empty(X, len(classes))
         model, run = dualtraining.fit(
             earlier,
@@ -227,7 +234,7 @@ class KernelPerceptron(RowClassifier):
             )
         X = self._sound(X)
         if self.budget is not None:
-            raise ValueError("budget is not available here yet: leave it at None.")
+            return self._fit_budget(raw, X, known, labels, once=True)
         earlier = self._dual if begun else self._empty(X, len(known.labels))
         if begun:
             self._check_unchanged(earlier)
@@ -243,6 +250,34 @@ class KernelPerceptron(RowClassifier):
             self._set_features(raw, X)
         self._set_classes(known)
         self._set_run(model, run)
+        return self
+
+    def _fit_budget(self, raw: Any, X: Any, classes: Classes, labels: Ints, *, once: bool = False) -> Self:
+        """Learn within the budget: from scratch, or going on from what there is, by one pass."""
+        plan, begun = self._plan(), once and "_dual" in vars(self)
+        if begun:
+            self._check_unchanged(self._dual)
+            learner: Any = self._dual if isinstance(self._dual.kernel, NamedKernel) else deepcopy(self._dual)
+        else:
+            learner = budget_learner(
+                self._kernel(X),
+                len(classes.labels),
+                X,
+                budget=int(self.budget or 0),
+                policy=self.budget_policy,
+                joint=self.multiclass == "joint" and len(classes.labels) > 2,
+                tie_is_mistake=self.ties == "mistake",
+                rng=own_generator(plan.rng),
+            )
+        run = (
+            budgettraining.learn(learner, X, labels) if once else budgettraining.fit(learner, X, labels, plan)
+        )
+        if not begun:
+            self._set_features(raw, X)
+        self._set_classes(classes)
+        self._set_run(learner, run)
+        if not once:
+            self._warn_unless_separated()
         return self
 
     def _empty(self, X: Any, n_classes: int) -> DualModel:
@@ -284,6 +319,8 @@ class KernelPerceptron(RowClassifier):
         """The parameters that make the model must be those it was begun with."""
         kernel, joint = earlier.kernel, self.multiclass == "joint" and earlier.n_classes > 2
         same = joint == earlier.joint and bool(kernel.offset) == bool(self.fit_intercept)
+        policy = getattr(earlier, "budget", None), getattr(earlier, "policy", self.budget_policy)
+        same = same and policy == (self.budget, self.budget_policy)
         if isinstance(kernel, NamedKernel):
             poly = self.kernel == "poly"
             same = same and self.kernel == kernel.name
@@ -296,7 +333,7 @@ class KernelPerceptron(RowClassifier):
             same = same and now == (kernel.function, kernel.parameters)
         if not same:
             raise ValueError(
-                "partial_fit cannot change the kernel, bias or multiclass of a model: fit a clone."
+                "partial_fit cannot change the kernel, bias, multiclass or budget of a model: fit a clone."
             )
 
     def _set_run(self, model: DualModel, run: Run) -> None:
@@ -306,7 +343,7 @@ class KernelPerceptron(RowClassifier):
             run.training_errors = 0
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
-        self.n_updates_ = self.n_mistakes_ = model.n_updates
+        self.n_updates_, self.n_mistakes_ = model.n_updates, model.n_mistakes
         self.converged_ = run.converged
         self.verdict_ = run.verdict
         self.radius_, self.log2_radius_ = model.reach, model.log2_reach
@@ -374,8 +411,9 @@ class KernelPerceptron(RowClassifier):
         return self._fitted("support_vectors_").vectors
 
     @property
-    def dual_coef_(self) -> npt.NDArray[np.int64]:
-        alpha = self._fitted("dual_coef_").coefficients(averaged=False).astype(np.int64)
+    def dual_coef_(self) -> npt.NDArray[Any]:
+        alpha = self._fitted("dual_coef_").coefficients(averaged=False)
+        alpha = alpha.astype(np.int64) if isinstance(self._dual, DualModel) else alpha
         return alpha[:, 0] if alpha.shape[1] == 1 else np.ascontiguousarray(alpha.T)
 
     @property
