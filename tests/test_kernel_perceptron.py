@@ -286,6 +286,20 @@ def test_partial_fit_mixes_storage():
         assert np.array_equal(parts.predict(X), whole.predict(X))
 
 
+@pytest.mark.parametrize("kernel", [*BY_NAME, lambda A, B: A @ B.T])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_model_without_supports_predicts(kernel, form):
+    """w = 0 gives the positive class, or the first of more, and no mistake was made."""
+    X = form(rows_and_labels(n=5)[0])
+    for classes, label in (([0, 1], 1), ([0, 1, 2], 0)):
+        model = KernelPerceptron(kernel, multiclass="joint").partial_fit(X, [label] * 5, classes=classes)
+        assert len(model.support_) == 0 and model.n_updates_ == 0
+        for how in ("last", "averaged", "voted"):
+            assert model.set_params(predict_with=how).predict(X).tolist() == [label] * 5
+        assert "nothing is known" in str(model.report())
+        assert model.partial_fit(X, [1 - label] * 5).n_updates_ > 0
+
+
 def test_partial_fit_refuses_and_keeps():
     X, y = rows_and_labels(classes=2)
     model = KernelPerceptron("rbf", gamma=1.0)
