@@ -415,6 +415,7 @@ def conjunction_votes(
     end: int,
     out: Floats,
 ) -> None: ...
+
 class Budgeted:
     """The coefficients of a kernel perceptron with a budget, and its policy."""
 
