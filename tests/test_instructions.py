@@ -35,7 +35,8 @@ for K in (2, 3, 11):
                 digest.update(model.decision_function(layout).tobytes())
     for policy in ("projectron", "projectron++", "forgetron", "oldest", "random"):
         for layout in (X, sp.csr_array(np.where(X > 1.8, X, 0))):
-            model = KernelPerceptron(budget=20, budget_policy=policy, max_epochs=2, random_state=1).fit(layout, y)
+            model = KernelPerceptron(budget=20, budget_policy=policy, max_epochs=2, random_state=1)
+            model.fit(layout, y)
             digest.update(model.dual_coef_.tobytes())
 stream = OnlinePerceptron("pa1", average=True)
 for row, label in zip(X, y):
