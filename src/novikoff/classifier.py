@@ -122,6 +122,24 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return labels
 
+    def _meet(self, y: Any, classes: Any, *, begun: bool, grow: bool = False) -> tuple[Classes, Ints]:
+        """The classes known after these labels of `partial_fit`, and each label's index among them."""
+        if begun:
+            if classes is not None:
+                self._classes.check_same(classes)
+            known, labels = self._classes.meet(y, grow=grow)
+        elif classes is not None:
+            known, labels = Classes(np.unique(np.asarray(classes))).meet(y, grow=False)
+        else:
+            found, labels = number(y)
+            known = Classes(found)
+        if len(known.labels) < 2:
+            raise ValueError(
+                f"partial_fit needs two classes to begin with, but there is only one class: "
+                f"{known.labels[0]!r}. Declare them with classes=[...]."
+            )
+        return known, labels
+
     def _read_weights(self, sample_weight: Any, X: Any) -> Floats | None:
         if sample_weight is None:
             return None
@@ -252,20 +270,7 @@ class PerceptronClassifier(RowClassifier):
         X = self._read(X, reset=not begun)
         y = self._read_labels(X, y)
         weights = self._read_weights(sample_weight, X)
-        if begun:
-            if classes is not None:
-                self._classes.check_same(classes)
-            known, labels = self._classes.meet(y, grow=grow)
-        elif classes is not None:
-            known, labels = Classes(np.unique(np.asarray(classes))).meet(y, grow=False)
-        else:
-            found, labels = number(y)
-            known = Classes(found)
-        if len(known.labels) < 2:
-            raise ValueError(
-                f"partial_fit needs two classes to begin with, but there is only one class: "
-                f"{known.labels[0]!r}. Declare them with classes=[...]."
-            )
+        known, labels = self._meet(y, classes, begun=begun, grow=grow)
         if not grow:
             self._check_class_weight(known.labels)
         weights = self._weights(known.labels, labels, weights)

@@ -23,7 +23,7 @@ from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separ
 from novikoff.conjunctions import MonotoneConjunction
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows
-from novikoff.labels import Classes, number
+from novikoff.labels import Classes
 from novikoff.model import Floats, Ints, Model, Settings, UnsortedIndices
 from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
 from novikoff.report import Report
@@ -218,20 +218,7 @@ class KernelPerceptron(RowClassifier):
             )
         X = self._read(X, reset=not begun)
         y = self._read_labels(X, y)
-        if begun:
-            if classes is not None:
-                self._classes.check_same(classes)
-            known, labels = self._classes.meet(y, grow=False)
-        elif classes is not None:
-            known, labels = Classes(np.unique(np.asarray(classes))).meet(y, grow=False)
-        else:
-            found, labels = number(y)
-            known = Classes(found)
-        if len(known.labels) < 2:
-            raise ValueError(
-                f"partial_fit needs two classes to begin with, but there is only one class: "
-                f"{known.labels[0]!r}. Declare them with classes=[...]."
-            )
+        known, labels = self._meet(y, classes, begun=begun)
         X = self._sound(X)
         if self.budget is not None:
             return self._fit_budget(raw, X, known, labels, once=True)

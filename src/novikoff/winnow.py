@@ -12,7 +12,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.arrays import in_order, is_sparse, rows_of
 from novikoff.classifier import RowClassifier, generator
-from novikoff.labels import Classes, number
+from novikoff.labels import Classes
 from novikoff.model import Floats, Ints, Learner, Settings, UnsortedIndices, raise_problem
 from novikoff.parameters import WINNOW_PARAMETERS, default, parameter_help
 from novikoff.training import ArrayExamples, Plan, Record, Visit
@@ -162,17 +162,7 @@ class Winnow(RowClassifier):
             )
         X = self._read(X, reset=not begun)
         y = self._read_labels(X, y)
-        if begun:
-            if classes is not None:
-                self._classes.check_same(classes)
-            known, labels = self._classes.meet(y, grow=False)
-        elif classes is not None:
-            known, labels = Classes(np.unique(np.asarray(classes))).meet(y, grow=False)
-        else:
-            found, labels = number(y)
-            known = Classes(found)
-        if len(known.labels) < 2:
-            raise ValueError("partial_fit needs two classes to begin with: declare them with classes=[...].")
+        known, labels = self._meet(y, classes, begun=begun)
         X = self._finite(X)
         if not begun:
             self._begin(raw, X, known)
