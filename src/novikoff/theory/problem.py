@@ -44,7 +44,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     """Inside it NumPy's linear algebra keeps to one thread.
 
     For searches that do many small steps of it between passes over the rows, which have threads of their own:
-    on a busy machine BLAS threads that wait for one another can make such a step a hundred times slower.
+    on a busy machine BLAS threads that wait for one another can make such steps tens of times slower.
     """
     from threadpoolctl import threadpool_limits  # comes with scikit-learn, and does not load it
 
