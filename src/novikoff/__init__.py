@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from novikoff import datasets as datasets
     from novikoff import theory as theory
     from novikoff.kernel_perceptron import KernelPerceptron as KernelPerceptron
+    from novikoff.models.kernel import KernelModel as KernelModel
     from novikoff.models.linear import LinearModel as LinearModel
-    from novikoff.models.linear import load_model as load_model
+    from novikoff.models.loading import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.perceptron import Perceptron as Perceptron
     from novikoff.pocket import Pocket as Pocket
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from novikoff.winnow import Winnow as Winnow
 
 _HOMES = {
+    "KernelModel": "novikoff.models.kernel",
     "KernelPerceptron": "novikoff.kernel_perceptron",
     "LinearModel": "novikoff.models.linear",
     "OnlinePerceptron": "novikoff.online",
@@ -33,12 +35,13 @@ _HOMES = {
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
-    "load_model": "novikoff.models.linear",
+    "load_model": "novikoff.models.loading",
     "open_source": "novikoff.sources.formats",
 }
 _MODULES = ("datasets", "theory")
 
 __all__ = [
+    "KernelModel",
     "KernelPerceptron",
     "LinearModel",
     "OnlinePerceptron",

@@ -159,9 +159,9 @@ class _Padded:
 
 def loaded(model: Path | None) -> LinearModel | None:
     """The model that the rows are read for, if any."""
-    from novikoff.models.linear import load_model
+    from novikoff.models.loading import load_linear
 
-    return None if model is None else load_model(model)
+    return None if model is None else load_linear(model)
 
 
 def opened(
