@@ -462,3 +462,33 @@ def test_kernel_by_name_settles_gamma_once(tmp_path):
     kernel = novikoff.load_model(tmp_path / "m").dual.kernel
     assert isinstance(kernel, NamedKernel)
     assert kernel.gamma == pytest.approx(1 / (3 * X.var()))
+
+
+json_values = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just([]) | st.just({})
+)
+
+
+@given(st.data())
+def test_any_fact_replaced_by_anything(tmp_path_factory, good, draw):
+    """No value of any fact leads to another error than a ValueError of one line."""
+    path = tmp_path_factory.mktemp("facts") / "m"
+    path.write_bytes(good)
+    facts, arrays = modelfile.read_file(path, "model")
+    inner = facts
+    while True:
+        key = draw.draw(
+            st.sampled_from(sorted(inner) if isinstance(inner, dict) else list(range(len(inner))))
+        )
+        deeper = isinstance(inner[key], dict | list) and len(inner[key]) > 0
+        if not deeper or draw.draw(st.booleans()):
+            inner[key] = draw.draw(json_values)
+            break
+        inner = inner[key]
+    modelfile.write_file(path, facts, arrays, "model")
+    try:
+        loaded = novikoff.load_model(path)
+    except ValueError as error:
+        assert "\n" not in str(error)
+    else:
+        loaded.predict(np.ones((1, 3)))
