@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import novikoff
 from novikoff.cli import progress
 from novikoff.cli.app import COMMANDS, make_app
-from novikoff.models.linear import load_model
+from novikoff.models.loading import load_model
 from novikoff.parameters import FILE_PARAMETERS
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")

@@ -7,7 +7,7 @@ import lzma
 import numpy as np
 import pytest
 
-from novikoff.models.linear import load_model
+from novikoff.models.loading import load_model
 from novikoff.models.modelfile import write_file
 from test_cli import error_of, run, svm_text, usage_error
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from novikoff.models.linear import load_model
+from novikoff.models.loading import load_model
 from test_cli import error_of, run, svm_text
 
 KILLS = int(os.environ.get("NOVIKOFF_KILLS", "3"))

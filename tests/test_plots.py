@@ -16,7 +16,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from novikoff import Perceptron, VotedPerceptron, plots
+from novikoff import KernelPerceptron, Perceptron, VotedPerceptron, plots
 from novikoff.plots.style import in_the_plane, label_indices
 from novikoff.plots.witness import convex_hull
 from novikoff.theory import diagnose, max_margin, separability, trace
@@ -91,6 +91,27 @@ def draw_boundary(ax):
 def draw_boundary_of_three(ax):
     X, y = clusters(third=True)
     return plots.BoundaryDisplay.from_estimator(VotedPerceptron(order="cyclic").fit(X, y), X, y, ax=ax)
+
+
+def ring():
+    """A class around another."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, (90, 2))
+    size = np.linalg.norm(X, axis=1)
+    X = X[(np.abs(size - 1.2) > 0.15)]
+    return X, (np.linalg.norm(X, axis=1) > 1.2).astype(int)
+
+
+def draw_kernel_boundary(ax):
+    X, y = ring()
+    model = KernelPerceptron("poly", degree=2, gamma=1, predict_with="last", order="cyclic", max_epochs=50)
+    return plots.BoundaryDisplay.from_estimator(model.fit(X, y), X, y, ax=ax)
+
+
+def draw_kernel_boundary_of_three(ax):
+    X, y = clusters(third=True)
+    model = KernelPerceptron("rbf", gamma=0.5, predict_with="averaged", order="cyclic").fit(X, y)
+    return plots.BoundaryDisplay.from_estimator(model, X, y, ax=ax)
 
 
 def draw_sandwich(ax):
@@ -227,6 +248,24 @@ def test_boundary_strip_touches_the_nearest_row():
     assert shown.strip_ == pytest.approx(distances.min())
     assert shown.updates.sum() == model.n_updates_
     assert np.flatnonzero(shown.updates).tolist() == sorted(model.support_.tolist())
+
+
+def test_kernel_boundary_rings_by_alpha():
+    """A ring for each support that is still one, its area growing with |α|; what is wrong is crossed out."""
+    X, y = ring()
+    model = KernelPerceptron("poly", degree=2, gamma=1, predict_with="last", order="cyclic", max_epochs=50)
+    model.fit(X, y)
+    assert model.verdict_ == "separated"
+    shown = plots.BoundaryDisplay.from_estimator(model, X, y, ax=empty_axes())
+    assert shown.wrong_.tolist() == [] and shown.strip_ is None
+    np.testing.assert_array_equal(shown.alpha[model.support_], np.abs(model.dual_coef_))
+    (rings,) = [dots for dots in shown.ax_.collections if "support" in str(dots.get_label())]
+    alpha = shown.alpha[shown.alpha > 0]
+    np.testing.assert_allclose(rings.get_sizes(), 60 + 240 * alpha / alpha.max())
+    elsewhere = plots.BoundaryDisplay.from_estimator(model, X[:5], y[:5], ax=empty_axes())
+    assert elsewhere.alpha is None  # other rows: nobody knows which supports they are
+    with pytest.raises(ValueError, match="2 features"):
+        plots.BoundaryDisplay.from_estimator(model, np.ones((3, 4)), [0, 1, 0])
 
 
 def test_boundary_from_trace_is_that_of_the_model():

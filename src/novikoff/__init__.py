@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from novikoff.expansions import MonotoneConjunctions as MonotoneConjunctions
     from novikoff.expansions import PolynomialExpansion as PolynomialExpansion
     from novikoff.kernel_perceptron import KernelPerceptron as KernelPerceptron
+    from novikoff.models.kernel import KernelModel as KernelModel
     from novikoff.models.linear import LinearModel as LinearModel
-    from novikoff.models.linear import load_model as load_model
+    from novikoff.models.loading import load_model as load_model
     from novikoff.online import OnlinePerceptron as OnlinePerceptron
     from novikoff.online_kernel import OnlineKernelPerceptron as OnlineKernelPerceptron
     from novikoff.perceptron import Perceptron as Perceptron
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from novikoff.winnow import Winnow as Winnow
 
 _HOMES = {
+    "KernelModel": "novikoff.models.kernel",
     "KernelPerceptron": "novikoff.kernel_perceptron",
     "LinearModel": "novikoff.models.linear",
     "MonotoneConjunctions": "novikoff.expansions",
@@ -39,12 +41,13 @@ _HOMES = {
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
-    "load_model": "novikoff.models.linear",
+    "load_model": "novikoff.models.loading",
     "open_source": "novikoff.sources.formats",
 }
 _MODULES = ("datasets", "theory")
 
 __all__ = [
+    "KernelModel",
     "KernelPerceptron",
     "LinearModel",
     "MonotoneConjunctions",

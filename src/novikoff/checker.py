@@ -24,6 +24,7 @@ import numpy as np
 
 MAX_BYTES, MAX_CLAIMS, MAX_VISITS = 1 << 27, 100, 10**9  # of a certificate, of a run
 MAX_BITS = 1 << 20  # of a whole number
+MAX_DEGREE, MAX_CELLS = 1000, 1 << 24  # of a kernel, of rows that are written out for one
 ENTRIES = 1 << 20  # that are looked at together
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 HEXADECIMAL = re.compile("0*[1-9a-f][0-9a-f]*")
@@ -235,6 +236,75 @@ class Checker:
                 need(enough, f"row {rows[i]} has a margin below gamma={gamma!r}")
         return f"separable, with margin at least {gamma!r}"
 
+    def kernel(self, given: Any, supports: Any, rows: Any) -> tuple[Any, int]:
+        """K(support, row) + c², as whole numbers over a power of two, and the exponent of that.
+
+        K(x, z) is (gamma·x·z + coef0)^degree, or 2^(x·z) for rows of 0 and 1 (monotone_conjunction).
+        """
+        fields = "name gamma coef0 degree"
+        need(type(given) is dict and {*given} == {*fields.split()}, f"a kernel has the fields {fields}")
+        gamma, coef0 = (Fraction(size(given[name], name)) for name in ("gamma", "coef0"))
+        (degree,), wide = indices([given["degree"]], MAX_DEGREE + 1, "degree"), self.data.width
+        need(max(len(supports), len(rows)) * wide <= MAX_CELLS, "the rows are too wide for a kernel's claim")
+        dense = []
+        for some in (supports, rows):
+            columns, values, starts = self.data.take(some)
+            dense.append(np.zeros((len(some), wide), dtype=object))
+            at = np.repeat(np.arange(len(some)), np.diff(starts, append=len(values)))
+            dense[-1][at, columns] = wholes(values, self.bits)
+        products = dense[0][:, 1:] @ dense[1][:, 1:].T  # over 2^(2·bits)
+        if given["name"] == "monotone_conjunction":
+            need((self.data.values == 1).all(), "a monotone conjunction needs rows of 0 and 1")
+            fits = gamma == 1 and coef0 == 0 and degree == 1
+            need(fits, "a monotone conjunction has gamma=1, coef0=0, degree=1")
+            need(wide <= MAX_BITS, "the kernel's values are too long to be written down")
+            power = self.c_squared.denominator.bit_length() - 1
+            values = 2 ** (products >> 2 * self.bits) << power
+        else:
+            need(given["name"] == "poly" and degree > 0, "the kernel must be poly or monotone_conjunction")
+            scales = [gamma.denominator << 2 * self.bits, coef0.denominator, self.c_squared.denominator]
+            one, power = max(scales), (max(scales).bit_length() - 1) * degree
+            need(power <= MAX_BITS, "the kernel's values are too long to be written down")
+            values = (
+                products * gamma.numerator * (one // scales[0]) + coef0.numerator * (one // scales[1])
+            ) ** degree
+        return values + int(self.c_squared * (1 << power)), power
+
+    def kernel_margin(self, claim: Any) -> tuple[Fraction, int, Fraction]:
+        """The smallest w·z, its row, and w·w, for w = Σ α·φ(support) of each class, φ being the kernel's."""
+        k, given, alpha = self.K if self.K > 2 else 1, claim["kernel"], claim["alpha"]
+        supports = np.array(indices(claim["rows"], self.data.n, "rows"), dtype=int)
+        need(len(supports) ** 2 <= MAX_CELLS, "there are too many rows with an alpha")
+        need(len({*supports.tolist()}) == len(supports) > 0, "rows must be some, each once")
+        need(type(alpha) is list and len(alpha) == k, f"alpha must be {k} list(s) of numbers")
+        floats = [numbers(vector, "alpha") for vector in alpha]
+        need(all(len(vector) == len(supports) for vector in floats), "alpha must have a number for each row")
+        stacked = np.stack(floats)
+        bits, a = bits_of(stacked), np.zeros((self.K, len(supports)), dtype=object)
+        a[-k:] = wholes(stacked, bits)  # of two classes, the first has the score 0
+        values, power = self.kernel(given, supports, supports)
+        square, least = Fraction((a * (a @ values)).sum(), 1 << power + 2 * bits), []
+        step = max(ENTRIES // max(self.data.width, len(supports)), 1)
+        for start in range(0, self.data.n, step):
+            rows = np.arange(start, min(start + step, self.data.n))
+            scores = a @ self.kernel(given, supports, rows)[0]
+            for row, score in zip(rows.tolist(), scores.T.tolist(), strict=True):
+                own = score.pop(self.y[row])
+                least.append((own - max(score), row))
+        gap, row = min(least)
+        return Fraction(gap, 1 << power + bits), row, square
+
+    def kernel_separable(self, claim: Any) -> str:
+        """w·z > 0 and (w·z)² ≥ γ²·(w·w) for every z, in the kernel's space with the bias coordinate c."""
+        gamma, (gap, row, square) = size(claim["gamma"], "gamma"), self.kernel_margin(claim)
+        need(gamma > 0, "gamma must be positive")
+        enough = gap > 0 and gap * gap >= Fraction(gamma) ** 2 * square
+        need(enough, f"row {row} has a margin below gamma={gamma!r} in the kernel's space")
+        said = claim["kernel"]["name"]
+        if said == "poly":
+            said = "({gamma!r}·x·z + {coef0!r})^{degree}".format(**claim["kernel"])
+        return f"separable in the space of the kernel {said}, with margin at least {gamma!r}"
+
     def errors(self, claim: Any) -> str:
         w = self.model(claim)
         made = sum(int(self.wrong(w, rows).any(axis=1).sum()) for rows in self.parts(0, self.data.n))
@@ -328,6 +398,7 @@ class Checker:
 
 CLAIMS = {  # who checks each, and what it has to hold
     "separable": (Checker.separable, "claim coef intercept gamma"),
+    "kernel separable": (Checker.kernel_separable, "claim kernel rows alpha gamma"),
     "inseparable": (Checker.margin_at_most, "claim rows rivals weights"),
     "margin at most": (Checker.margin_at_most, "claim epsilon rows rivals weights"),
     "errors": (Checker.errors, "claim coef intercept errors"),

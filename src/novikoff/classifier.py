@@ -28,6 +28,7 @@ from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import PARAMETERS, Parameter, check_parameters
 from novikoff.report import Report
 from novikoff.sources.block import Csr
+from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.summary import summarize
 from novikoff.training import Plan, Run
 
@@ -113,6 +114,24 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _features(self, n_features: int) -> Features:
+        """What a model file calls the columns."""
+        names = vars(self).get("feature_names_in_")
+        features: Features
+        if "features_" in vars(self):
+            features = self.features_
+        elif names is None:
+            features = NumberedFeatures(n_features, fixed=True)
+        else:
+            features = NamedFeatures()
+            features.place([str(name) for name in names])
+            if features.n_columns != n_features:
+                raise ValueError(
+                    "feature_names_in_ has names that are repeated: a model file needs one a column."
+                )
+            features.fixed = True
+        return features
 
     def _read_labels(self, X: Any, y: Any) -> Any:
         labels = read_labels(y)

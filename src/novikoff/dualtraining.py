@@ -11,13 +11,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from novikoff.arrays import in_order, rows_of
 from novikoff.conjunctions import ConjunctionLearner, MonotoneConjunction
 from novikoff.dual import PART, DualLearner
 from novikoff.dualmodel import DualModel
-from novikoff.model import Floats, Ints, Settings
+from novikoff.model import Floats, Ints, Model, Settings, UnsortedIndices
 from novikoff.report import Report
 from novikoff.summary import theorem
-from novikoff.training import Plan, Record, Run, record_line
+from novikoff.training import Plan, Record, Run, record_line, scan
+
+
+def sound(X: Any) -> Any:
+    """X with all values finite and, where sparse, in order."""
+    try:
+        scan(Model(2, X.shape[1], Settings()), X, rows_of(X), None, None, X.shape[0])
+    except UnsortedIndices:
+        return in_order(X)
+    return X
+
 
 Learner = DualLearner | ConjunctionLearner
 
@@ -191,6 +202,7 @@ def _exactly(learner: DualLearner, row: int, c: int) -> float:
 def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
     radius = model.reach
+    timed = all("seconds" in record for record in run.history)  # else it comes from a file
     upper, margin = model.margin_upper, run.margin if run.verdict == "separated" else 0.0
     bound, _ = theorem(Settings(), 1.0)
     parts = 1 if model.joint or model.n_columns == 1 else model.n_columns
@@ -218,10 +230,10 @@ def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int
         bound_lower=_square(radius / upper_of_all, unknown=0.0) if upper_of_all > 0 else math.inf,
         bound_upper=parts * _square(radius / margin, unknown=math.inf) if margin > 0 else math.inf,
         training_errors=run.training_errors,
-        compensated=model.close,
-        accumulator=model.close,
+        compensated=model.close if timed else None,
+        accumulator=model.close if timed else None,
         order="rows as they came" if run.as_given else order,
-        seconds=sum(record["seconds"] for record in run.history),
+        seconds=sum(record["seconds"] for record in run.history) if timed else None,
         log2_radius=model.log2_reach if math.isinf(radius) else None,
     )
 

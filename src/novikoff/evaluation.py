@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from novikoff.labels import Classes, Labels, Renaming, as_text
-from novikoff.models.linear import LinearModel
 from novikoff.sources.source import Source
 from novikoff.streaming import Progress, Watch
+
+if TYPE_CHECKING:
+    from novikoff.models.kernel import KernelModel
+    from novikoff.models.linear import LinearModel
 
 
 @dataclass
@@ -90,7 +93,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: LinearModel,
+    model: LinearModel | KernelModel,
     source: Source,
     rename: Renaming | None = None,
     *,

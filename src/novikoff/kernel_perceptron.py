@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from fractions import Fraction
-from numbers import Number
+from numbers import Integral, Number
+from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
@@ -16,18 +15,20 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff import _core, budgettraining, dualtraining
-from novikoff.arrays import in_order, rows_of
+from novikoff import budgettraining, dualtraining
 from novikoff.budget import budget_learner, own_generator
 from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
 from novikoff.conjunctions import MonotoneConjunction
 from novikoff.dualmodel import DualModel
-from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows
+from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows, kernel_by_name
 from novikoff.labels import Classes
-from novikoff.model import Floats, Ints, Model, Settings, UnsortedIndices
+from novikoff.model import Floats, Ints
+from novikoff.models.dualstate import kernel_state
+from novikoff.models.kernel import KernelModel
+from novikoff.models.loading import load_model
 from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
 from novikoff.report import Report
-from novikoff.training import Plan, Run, scan
+from novikoff.training import Plan, Run
 
 
 def start(name: str) -> Any:
@@ -295,12 +296,9 @@ class KernelPerceptron(RowClassifier):
             return PrecomputedKernel(X.shape[0], offset)
         if self.kernel == "monotone_conjunction":
             return MonotoneConjunction(offset)
-        gamma = self.gamma
-        if isinstance(gamma, str):
-            variance = _variance(X) if gamma == "scale" else 1.0
-            gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
-        degree = int(self.degree) if self.kernel == "poly" else 1
-        return NamedKernel(self.kernel, float(gamma), float(self.coef0), degree, offset)
+        return kernel_by_name(
+            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0, offset=offset
+        )
 
     def _check_unchanged(self, earlier: DualModel) -> None:
         """The parameters that make the model must be those it was begun with."""
@@ -371,13 +369,7 @@ class KernelPerceptron(RowClassifier):
 
     def _sound(self, X: Any) -> Any:
         """X with all values finite and, where sparse, in order."""
-        if X.ndim == 1:
-            return X
-        try:
-            scan(Model(2, X.shape[1], Settings()), X, rows_of(X), None, None, X.shape[0])
-        except UnsortedIndices:
-            return in_order(X)
-        return X
+        return X if X.ndim == 1 else dualtraining.sound(X)
 
     # -- what was learned ----------------------------------------------------------------------------
     def _fitted(self, name: str) -> DualModel:
@@ -430,6 +422,95 @@ class KernelPerceptron(RowClassifier):
             shown = repr(self.kernel)
         name = f"{type(self).__name__}({shown})"
         return dualtraining.summarize(self._dual, self._run, name, self.order, self.n_features_in_)
+
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of data only, at once or not at all.
+
+        Everything is kept that prediction, `report` and `partial_fit` need; `callback` and a `random_state`
+        that is not a number are not data, and are None in the loaded model.
+
+        Raises
+        ------
+        ValueError
+            When the kernel is a function, which is not data, or monotone_conjunction, or there is a budget:
+            these have no file format.
+        OSError
+            When the file cannot be written; what was there before is untouched.
+        """
+        check_is_fitted(self)
+        self.to_model().save(path)
+
+    def to_model(self) -> KernelModel:
+        """The fitted model as a `KernelModel`, which shares its memory."""
+        model = self._fitted("model")
+        if not isinstance(model, DualModel):
+            raise ValueError(
+                "a model with a budget has no file format: fit without a budget, or keep dual_coef_ and "
+                "support_vectors_ yourself."
+            )
+        kernel_state(model.kernel)  # says what is the matter, where it cannot be data
+        params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
+        if not isinstance(params["random_state"], Integral):
+            params["random_state"] = None
+        return KernelModel(
+            model,
+            self.classes_,
+            self._features(self.n_features_in_),
+            predict_with=self.predict_with,
+            parameters=params | {"callback": None},
+            run=self._run,
+            name=type(self).__name__,
+            order=self.order,
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """The estimator in a file, from `save` or from the command line. Runs no code from the file.
+
+        Its predictions and report are those of the saved one, and `partial_fit` goes on from there.
+        """
+        model = load_model(path)
+        try:
+            if not isinstance(model, KernelModel):
+                raise ValueError("holds a linear model: load it as a Perceptron.")
+            return cls.from_model(model)
+        except ValueError as error:
+            raise ValueError(f"{fspath(path)}: {error}") from None
+
+    @classmethod
+    def from_model(cls, model: KernelModel) -> Self:
+        """The estimator around a `KernelModel`, which shares its memory."""
+        if model.scaling is not None:
+            raise ValueError(
+                "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
+            )
+        params = {name: value for name, value in model.parameters.items() if name in cls._names}
+        dual, kernel = model.dual, model.dual.kernel  # what was learned with has the last word
+        params |= {
+            "predict_with": model.predict_with,
+            "fit_intercept": kernel.offset > 0,
+            "kernel_params": None,
+        }
+        if isinstance(kernel, NamedKernel):
+            params["kernel"] = kernel.name
+            if not isinstance(params.get("gamma"), str):
+                params["gamma"] = kernel.gamma
+            if kernel.name == "poly":
+                params |= {"degree": kernel.degree, "coef0": kernel.coef0}
+        else:
+            params["kernel"] = "precomputed"
+        if dual.n_classes > 2:
+            params["multiclass"] = "joint" if dual.joint else "ovr"
+        self = cls(**params)
+        self._check_parameters()
+        self.n_features_in_ = model.n_features
+        if model.features.kind != "numbered":
+            names = model.features.names(range(model.n_features))
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self._set_classes(Classes(model.classes))
+        self._set_run(dual, model.run or Run())
+        return self
 
     # -- predicting ----------------------------------------------------------------------------------
     def _scores(self, X: Any) -> Floats:
@@ -486,22 +567,6 @@ def _is_numbers(row: Any) -> bool:
 
 def _all_numbers(row: Sequence[Any]) -> bool:
     return all(isinstance(value, Number) for value in row)
-
-
-def _variance(X: Any) -> float:
-    """The variance of all values, zeros included: the same however they are stored."""
-    sums, squares = [], []
-    for begin in range(0, X.shape[0], 256):
-        end = min(begin + 256, X.shape[0])
-        part = X.data[X.indptr[begin] : X.indptr[end]] if sp.issparse(X) else X[begin:end].ravel()
-        values = np.ascontiguousarray(part, dtype=np.float64)
-        sums.append(_core.exact_dot(values, np.ones(len(values)))[1])
-        squares.append(_core.exact_dot(values, values)[1])
-    if not np.isfinite(squares).all():
-        return 0.0  # the kernel will refuse such rows
-    count = X.shape[0] * X.shape[1]
-    mean = Fraction(math.fsum(sums)) / count
-    return max(float(Fraction(math.fsum(squares)) / count - mean * mean), 0.0)
 
 
 assert KernelPerceptron.__doc__ is not None

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -221,6 +222,32 @@ def _check_not_negative(X: Any) -> None:
         f"Negative values in data: the kernel 'chi2' is for numbers ≥ 0, but X has {values[tuple(at)]} at "
         f"row {row}, column {column}. Scale X to numbers ≥ 0, or choose another kernel."
     )
+
+
+def kernel_by_name(
+    name: str, X: Any, *, gamma: float | str, degree: int, coef0: float, offset: float
+) -> NamedKernel:
+    """A kernel with its parameters, as the training rows decide them where gamma is 'scale' or 'auto'."""
+    if isinstance(gamma, str):
+        variance = _variance(X) if gamma == "scale" else 1.0
+        gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return NamedKernel(name, float(gamma), float(coef0), int(degree) if name == "poly" else 1, offset)
+
+
+def _variance(X: Any) -> float:
+    """The variance of all values, zeros included: the same however they are stored."""
+    sums, squares = [], []
+    for begin in range(0, X.shape[0], 256):
+        end = min(begin + 256, X.shape[0])
+        part = X.data[X.indptr[begin] : X.indptr[end]] if is_sparse(X) else X[begin:end].ravel()
+        values = np.ascontiguousarray(part, dtype=np.float64)
+        sums.append(_core.exact_dot(values, np.ones(len(values)))[1])
+        squares.append(_core.exact_dot(values, values)[1])
+    if not np.isfinite(squares).all():
+        return 0.0  # the kernel will refuse such rows
+    count = X.shape[0] * X.shape[1]
+    mean = Fraction(math.fsum(sums)) / count
+    return max(float(Fraction(math.fsum(squares)) / count - mean * mean), 0.0)
 
 
 # ---- values from Python ------------------------------------------------------------------------------

@@ -361,7 +361,22 @@ WINNOW_PARAMETERS = PARAMETERS | _table(
 )
 
 # Files, streams and the command line: what only they know, and what starts otherwise there.
+FILE_KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")
 FILE_PARAMETERS = PARAMETERS | _table(
+    Parameter(
+        "kernel",
+        None,
+        "Learn a kernel perceptron, with all rows in memory, instead of weights. 'linear': x·z. 'poly': "
+        "(γ·x·z + coef0)^degree. 'rbf': exp(−γ‖x − z‖²). 'laplacian': exp(−γ‖x − z‖₁). 'chi2': exp(−γ Σ (x − "
+        "z)²/(x + z)), for numbers ≥ 0. 'cosine': x·z/(‖x‖‖z‖). With it --order is shuffle, --multiclass ovr "
+        "and there is no bias, unless given otherwise.",
+        *_none_or(*_one_of(*FILE_KERNELS)),
+    ),
+    *(KERNEL_PARAMETERS[name] for name in ("gamma", "degree", "coef0", "cache_mb")),
+    replace(
+        PARAMETERS["predict_with"],
+        help="What a kernel model predicts with: the votes of all its hypotheses, their mean, or the last.",
+    ),
     replace(
         PARAMETERS["max_epochs"],
         default=10,

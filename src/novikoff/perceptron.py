@@ -16,9 +16,9 @@ from novikoff import streaming, training
 from novikoff.classifier import PerceptronClassifier
 from novikoff.labels import Classes, StreamClasses, as_text
 from novikoff.model import Floats, Model, Scorer
-from novikoff.models.linear import LinearModel, load_model
+from novikoff.models.linear import LinearModel
+from novikoff.models.loading import load_linear
 from novikoff.parameters import check_parameters, default, parameter_help
-from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.sources.source import Source
 from novikoff.training import Run
 
@@ -182,7 +182,7 @@ class Perceptron(PerceptronClassifier):
         Its predictions, weights and report are those of the saved one, and `partial_fit` goes on from
         there, bit by bit.
         """
-        linear = load_model(path)
+        linear = load_linear(path)
         try:
             return cls.from_linear(linear)
         except ValueError as error:
@@ -196,20 +196,7 @@ class Perceptron(PerceptronClassifier):
                 "coef_ or intercept_ was assigned by hand, so it is not what was learned and cannot be saved "
                 "with its counts. Begin a fit there instead: fit(X, y, coef_init=..., intercept_init=...)."
             )
-        names = vars(self).get("feature_names_in_")
-        features: Features
-        if "features_" in vars(self):
-            features = self.features_
-        elif names is None:
-            features = NumberedFeatures(model.n_features, fixed=True)
-        else:
-            features = NamedFeatures()
-            features.place([str(name) for name in names])
-            if features.n_columns != model.n_features:
-                raise ValueError(
-                    "feature_names_in_ has names that are repeated: a model file needs one a column."
-                )
-            features.fixed = True
+        features = self._features(model.n_features)
         return LinearModel(
             model, self.classes_, features, None, self._sayable(), self._run, type(self).__name__, self.order
         )

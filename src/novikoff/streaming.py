@@ -20,7 +20,7 @@ from novikoff.checkpoint import Checkpoint
 from novikoff.labels import Ints, StreamClasses, UnseenClass, as_text
 from novikoff.model import Model, Settings, raise_problem
 from novikoff.scaling import Scaling
-from novikoff.sources.block import Block, Floats, Labels, gather
+from novikoff.sources.block import Block, Floats, Labels, Matrix, gather
 from novikoff.sources.source import Source
 from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, Visit, weighted
 
@@ -191,14 +191,18 @@ class SourceExamples(Examples):
         if balanced:
             self.class_weight = {c: counts.total() / (len(counts) * n) for c, n in counts.items()}
 
-    def in_memory(self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool) -> Fitting:
-        """All rows at once, scaled, as a fit that may visit them in any order."""
+    def read_all(self, scale: str | None, *, balanced: bool) -> tuple[Matrix, Ints, Floats | None]:
+        """All rows at once, scaled, with the places of their classes and their weights."""
         block = gather(self.watched("reading", reuse=False))
         self.survey(scale, balanced=balanced, blocks=[block])
         labels = self._labels(block)
         weights = self._weights(block, labels)
+        return block.X if self.scaling is None else self.scaling.transform(block.X), labels, weights
+
+    def in_memory(self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool) -> Fitting:
+        """All rows at once, scaled, as a fit that may visit them in any order."""
+        X, labels, weights = self.read_all(scale, balanced=balanced)
         model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
-        X = block.X if self.scaling is None else self.scaling.transform(block.X)
         return Fitting(model, ArrayExamples(X, labels, weights, plan, model), plan)
 
 

@@ -15,6 +15,7 @@ from novikoff.cli.options import Columns, Labelling, Output, Reading, default, o
 from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
+    from novikoff.models.kernel import KernelModel
     from novikoff.models.linear import LinearModel
     from novikoff.sources.block import Labels
     from novikoff.sources.source import Source
@@ -101,7 +102,7 @@ def certify(
 def _certified(
     source: Source,
     relabel: Any,
-    linear: LinearModel | None,
+    linear: LinearModel | KernelModel | None,
     run: bool,
     deciding: Deciding,
     time_limit: float | None,
@@ -131,16 +132,22 @@ def _certified(
     return certify(X, y, trace=trace(X, y, (u.coef, u.intercept), **settings), watch=watch)
 
 
-def _fitted(X: Any, linear: LinearModel) -> tuple[Any, LinearModel | _Padded]:
+def _fitted(X: Any, linear: LinearModel | KernelModel) -> tuple[Any, LinearModel | KernelModel | _Padded]:
     """Rows and weights of one width: LIBSVM text is as wide as its largest index, and so was the model's."""
     import numpy as np
 
+    from novikoff.models.linear import LinearModel
     from novikoff.sources.block import Csr
 
-    here, there = X.shape[1], linear.model.n_features
+    here, there = X.shape[1], linear.features.n_columns
     if here < there and isinstance(X, Csr):
         return X._replace(shape=(X.shape[0], there)), linear
-    if here > there and linear.features.kind == "numbered" and linear.scaling is None:
+    if (
+        here > there
+        and isinstance(linear, LinearModel)
+        and linear.features.kind == "numbered"
+        and linear.scaling is None
+    ):
         coef, intercept = linear.weights()
         wide = np.zeros((len(coef), here))
         wide[:, :there] = coef
@@ -157,15 +164,19 @@ class _Padded:
     classes_: Any
 
 
-def loaded(model: Path | None) -> LinearModel | None:
+def loaded(model: Path | None) -> LinearModel | KernelModel | None:
     """The model that the rows are read for, if any."""
-    from novikoff.models.linear import load_model
+    from novikoff.models.loading import load_model
 
     return None if model is None else load_model(model)
 
 
 def opened(
-    data: list[str], linear: LinearModel | None, reading: Reading, columns: Columns, labelling: Labelling
+    data: list[str],
+    linear: LinearModel | KernelModel | None,
+    reading: Reading,
+    columns: Columns,
+    labelling: Labelling,
 ) -> tuple[Source, Any]:
     """The files as a source, and what is done to their labels.
 

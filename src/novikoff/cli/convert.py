@@ -160,7 +160,7 @@ def _holds_model(path: str) -> bool:
 
 
 def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]:
-    from novikoff.models.linear import load_model
+    from novikoff.models.loading import load_linear
     from novikoff.models.modelfile import kind_of_file
     from novikoff.models.textmodel import from_text, to_text
     from novikoff.outfile import replacing
@@ -170,7 +170,7 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
     if format is None:
         raise ValueError(f"{target}: the name does not tell the format of a model; name it by --to.")
     if kind_of_file(path) == "model":
-        linear = load_model(path)
+        linear = load_linear(path)
     else:
         try:
             linear = from_text(Path(path).read_bytes().decode("utf-8", "surrogatepass"))

@@ -55,7 +55,7 @@ def evaluated(
     """A saved model's predictions on files, counted; and the lines that were passed over."""
     from novikoff.cli.opening import renaming, source_for
     from novikoff.evaluation import evaluate
-    from novikoff.models.linear import load_model
+    from novikoff.models.loading import load_model
 
     linear = load_model(path)
     source = source_for(linear, data, reading)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.cli import modelpath, output, progress
+from novikoff.cli import kernelfit, modelpath, output, progress
 from novikoff.cli.evaluate import evaluated
+from novikoff.cli.kernelfit import Kernels
 from novikoff.cli.opening import open_data
 from novikoff.cli.options import (
     Columns,
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
     from novikoff.checkpoint import Checkpoint
     from novikoff.evaluation import Evaluation
     from novikoff.labels import StreamClasses
+    from novikoff.models.kernel import KernelModel
     from novikoff.models.linear import LinearModel
     from novikoff.sources.bytestream import ByteStream
     from novikoff.sources.source import Source
-    from novikoff.streaming import Learned, Watch
+    from novikoff.streaming import Watch
     from novikoff.training import Plan
 
 
@@ -80,6 +82,7 @@ class Keeping:
 
 
 def fit(
+    ctx: typer.Context,
     data: Annotated[
         list[str],
         typer.Argument(
@@ -95,6 +98,7 @@ def fit(
     ] = None,
     model: SavedAs = None,
     learning: Learning,
+    kernels: Kernels,
     passes: Passes,
     labelling: Labelling,
     reading: Reading,
@@ -108,16 +112,17 @@ def fit(
     For example: novikoff fit train.svm --test test.svm --epochs 5 --average --model spam.novikoff
 
     The files are read block by block in their own order, so they may be far larger than memory. Ctrl-C saves
-    what has been learned so far.
+    what has been learned so far. With --kernel they are read into memory.
     """
-    from novikoff.models.linear import LinearModel
     from novikoff.sources.bytestream import ByteStream
 
+    kernels.settle(ctx, learning, passes)
+    in_memory = passes.in_memory or kernels.kernel is not None
     files = ByteStream(data)  # whether they are there
     if test:
         ByteStream(test)
     quiet = out.quiet or out.json
-    _settle(files, passes, labelling, keeping, quiet)
+    _settle(files, passes, labelling, keeping, in_memory, quiet)
     path = model or modelpath.default_path("-" if data[0] == "-" else files.names[0])
     modelpath.check_writable(path)
     source = _open(data, reading, columns, keeping)
@@ -126,20 +131,17 @@ def fit(
     classes = classes_of(labelling)
     with progress.shown(not quiet, passes.max_epochs or 0) as watch:
         plan = passes.plan(reading.n_jobs, verbose)
-        if passes.in_memory:
+        if in_memory:
             watch, plan.callback = progress.in_memory(watch)
-        learned = _learn(source, classes, learning, plan, watch, checkpoint)
-    runs = not passes.in_memory and classes.seen is not None and classes.seen.are_long
-    linear = LinearModel(
-        learned.model,
-        learned.classes,
-        source.features,
-        scaling=learned.scaling,
-        parameters=made,
-        run=learned.run,
-        order=passes.order,
-    )
-    linear.save(path)
+        learned: LinearModel | KernelModel
+        if kernels.kernel is None:
+            learned = _learn(source, classes, learning, plan, watch, checkpoint, made)
+        else:
+            made |= shaping(kernels)
+            learned = kernelfit.learn(source, classes, kernels, learning, plan, watch, made)
+    runs = not in_memory and classes.seen is not None and classes.seen.are_long
+    learned.save(path)
+    assert learned.run is not None
     interrupted = learned.run.interrupted
     if checkpoint is not None and not interrupted:
         checkpoint.remove()
@@ -149,8 +151,8 @@ def fit(
             with progress.shown(not quiet) as watch:
                 tested, _ = evaluated(path, test, reading, watch)
     finally:  # the model is there, whatever is wrong with the test
-        _show(linear, source, path, tested, runs, out)
-    if not quiet and (runs or (not passes.in_memory and _misled(linear, tested))):
+        _show(learned, source, path, tested, runs, out)
+    if not quiet and (runs or (not in_memory and _misled(learned, tested))):
         why = "rows of one class lie together" if runs else "the test is far worse than the last epoch"
         output.note(f"{why}: the order of the rows may mislead; --order shuffle reads them into memory.")
     if interrupted:
@@ -159,9 +161,11 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _settle(files: ByteStream, passes: Passes, labelling: Labelling, keeping: Keeping, quiet: bool) -> None:
+def _settle(
+    files: ByteStream, passes: Passes, labelling: Labelling, keeping: Keeping, in_memory: bool, quiet: bool
+) -> None:
     """Fill in what depends on other options, and refuse what cannot be had together."""
-    once = not files.can_reread and not passes.in_memory
+    once = not files.can_reread and not in_memory
     if passes.max_epochs is None:
         passes.max_epochs = 1 if once else default("max_epochs")
         if once and not quiet:
@@ -229,10 +233,12 @@ def _learn(
     plan: Plan,
     watch: Watch | None,
     checkpoint: Checkpoint | None,
-) -> Learned:
+    made: dict[str, Any],
+) -> LinearModel:
     from novikoff import streaming
+    from novikoff.models.linear import LinearModel
 
-    return streaming.fit(
+    learned = streaming.fit(
         source,
         classes,
         learning.settings(),
@@ -242,33 +248,47 @@ def _learn(
         watch=watch,
         checkpoint=checkpoint,
     )
+    return LinearModel(
+        learned.model,
+        learned.classes,
+        source.features,
+        scaling=learned.scaling,
+        parameters=made,
+        run=learned.run,
+        order=plan.order,
+    )
 
 
-def _misled(linear: LinearModel, tested: Evaluation | None) -> bool:
+def _misled(learned: LinearModel | KernelModel, tested: Evaluation | None) -> bool:
     """Whether the model did far better while it followed the rows than it does on others."""
-    if tested is None or linear.run is None or not linear.history:
+    if tested is None or learned.run is None or not learned.history:
         return False
-    mistaken = linear.history[-1]["mistakes"] / max(linear.run.n_rows, 1)
+    mistaken = learned.history[-1]["mistakes"] / max(learned.run.n_rows, 1)
     return 1 - tested.accuracy > 2 * mistaken + 0.1
 
 
 def _show(
-    linear: LinearModel, source: Source, path: Path, tested: Evaluation | None, runs: bool, out: Output
+    learned: LinearModel | KernelModel,
+    source: Source,
+    path: Path,
+    tested: Evaluation | None,
+    runs: bool,
+    out: Output,
 ) -> None:
-    report = linear.report
+    report = learned.report
     assert report is not None
     if out.json:
         output.write_json(
             {
                 "model": str(path),
-                "classes": linear.classes.tolist(),
-                "interrupted": linear.run is not None and linear.run.interrupted,
+                "classes": learned.classes.tolist(),
+                "interrupted": learned.run is not None and learned.run.interrupted,
                 "report": report.to_dict(),
-                "history": linear.history,
+                "history": learned.history,
                 "test": None if tested is None else tested.to_dict(),
                 "labels_in_runs": runs,
                 "skipped": {"count": source.skipped.count, "first": source.skipped.first},
-                "parameters": linear.parameters,
+                "parameters": learned.parameters,
             }
         )
         return

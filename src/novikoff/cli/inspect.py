@@ -11,6 +11,7 @@ from novikoff.cli import output
 from novikoff.cli.options import ModelFile
 
 if TYPE_CHECKING:
+    from novikoff.models.kernel import KernelModel
     from novikoff.models.linear import LinearModel
 
 MANY = 20  # classes, up to which each is shown with its features
@@ -29,37 +30,44 @@ def inspect(
 
     For example: novikoff inspect spam.novikoff --top 20
     """
-    from novikoff.models.linear import load_model
+    from novikoff.models.loading import load_model
 
-    linear = load_model(model)
+    loaded = load_model(model)
     if json:
-        output.write_json(_facts(linear, model, top))
+        output.write_json(_facts(loaded, model, top))
     else:
-        typer.echo("\n".join(_lines(linear, model, top)))
+        typer.echo("\n".join(_lines(loaded, model, top)))
 
 
-def _features(linear: LinearModel) -> str:
-    state = linear.features.state()[0]
+def _features(model: LinearModel | KernelModel) -> str:
+    state = model.features.state()[0]
     bits = state.get("hash_bits")
-    return f"{linear.features.kind}, hashed to {bits} bits" if bits else linear.features.kind
+    return f"{model.features.kind}, hashed to {bits} bits" if bits else model.features.kind
 
 
-def _facts(linear: LinearModel, path: Path, top: int) -> dict[str, Any]:
-    _, intercept = linear.weights()
+def _facts(model: LinearModel | KernelModel, path: Path, top: int) -> dict[str, Any]:
+    from novikoff.models.linear import LinearModel
+
     return {
         "model": str(path),
         "bytes": path.stat().st_size,
-        "name": linear.name,
+        "name": model.name,
+        "features": model.features.kind,
+        "classes": model.classes.tolist(),
+        "scaling": None if model.scaling is None else model.scaling.kind,
+        "parameters": model.parameters,
+        "report": None if model.report is None else model.report.to_dict(),
+        "history": model.history,
+        **(_linear_facts(model, top) if isinstance(model, LinearModel) else _kernel_facts(model)),
+    }
+
+
+def _linear_facts(linear: LinearModel, top: int) -> dict[str, Any]:
+    return {
         "rule": linear.model.settings.rule,
         "average": linear.model.settings.average,
         "n_features": linear.model.n_features,
-        "features": linear.features.kind,
-        "classes": linear.classes.tolist(),
-        "intercept": intercept.tolist(),
-        "scaling": None if linear.scaling is None else linear.scaling.kind,
-        "parameters": linear.parameters,
-        "report": None if linear.report is None else linear.report.to_dict(),
-        "history": linear.history,
+        "intercept": linear.weights()[1].tolist(),
         "top_features": [
             {"class": label, "features": linear.top_features(label, top)} for label in linear.classes.tolist()
         ]
@@ -68,34 +76,70 @@ def _facts(linear: LinearModel, path: Path, top: int) -> dict[str, Any]:
     }
 
 
-def _lines(linear: LinearModel, path: Path, top: int) -> list[str]:
-    from novikoff.labels import as_text
+def _kernel_facts(model: KernelModel) -> dict[str, Any]:
+    from novikoff.models.dualstate import kernel_state
 
-    coef, intercept = linear.weights()
-    names = [as_text(c) for c in linear.classes.tolist()]
+    return {
+        "n_features": model.n_features,
+        "kernel": kernel_state(model.dual.kernel),
+        "predict_with": model.predict_with,
+        "n_supports": len(model.dual.support),
+        "n_updates": model.dual.n_updates,
+        "n_visits": model.dual.n_visits,
+        "updates_by_class": model.dual.updates_by_column.tolist(),
+    }
+
+
+def _lines(model: LinearModel | KernelModel, path: Path, top: int) -> list[str]:
+    from novikoff.labels import as_text
+    from novikoff.models.linear import LinearModel
+
+    names = [as_text(c) for c in model.classes.tolist()]
     shown = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
+    facts = [("file", f"{path} ({output.size_of(path)})"), ("classes", f"{len(names)}: {shown}")]
+    facts += _linear_lines(model) if isinstance(model, LinearModel) else _kernel_lines(model)
+    made = ", ".join(f"{name}={value}" for name, value in _unusual(model.parameters))
+    facts.append(("made with", made or "the defaults"))
+    report = model.report
+    plain = (
+        f"{model.name}(rule={model.model.settings.rule!r})" if isinstance(model, LinearModel) else model.name
+    )
+    lines = [str(report) if report is not None else plain]
+    lines += [f"  {name:<10} {text}" for name, text in facts]
+    if top and isinstance(model, LinearModel):
+        for label, name in list(zip(model.classes.tolist(), names, strict=True))[:MANY]:
+            lines += ["", f"for {name}:"]
+            found = model.top_features(label, top)
+            lines += [f"  {weight:>12.6g}  {feature}" for feature, weight in found] or ["  no feature"]
+    return lines
+
+
+def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:
+    coef, intercept = linear.weights()
     used = int((coef != 0).any(axis=0).sum())
     facts = [
-        ("file", f"{path} ({output.size_of(path)})"),
-        ("classes", f"{len(names)}: {shown}"),
         ("features", f"{linear.model.n_features:,} ({_features(linear)}), {used:,} with a weight"),
         ("weights", "the mean over all visits" if linear.model.settings.average else "the last ones"),
     ]
     if linear.scaling is not None:
         facts.append(("scaling", linear.scaling.kind))
-    if len(names) <= MANY:
+    if len(linear.classes) <= MANY:
         facts.append(("bias", ", ".join(f"{b:.6g}" for b in intercept.tolist())))
-    made = ", ".join(f"{name}={value}" for name, value in _unusual(linear.parameters))
-    facts.append(("made with", made or "the defaults"))
-    report = linear.report
-    lines = [str(report) if report is not None else f"{linear.name}(rule={linear.model.settings.rule!r})"]
-    lines += [f"  {name:<10} {text}" for name, text in facts]
-    if top:
-        for label, name in list(zip(linear.classes.tolist(), names, strict=True))[:MANY]:
-            lines += ["", f"for {name}:"]
-            found = linear.top_features(label, top)
-            lines += [f"  {weight:>12.6g}  {feature}" for feature, weight in found] or ["  no feature"]
-    return lines
+    return facts
+
+
+def _kernel_lines(model: KernelModel) -> list[tuple[str, str]]:
+    dual = model.dual
+    ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}
+    facts = [
+        ("features", f"{model.n_features:,} ({_features(model)})"),
+        ("kernel", model.kernel_text + (", with a bias" if dual.kernel.offset else "")),
+        ("supports", f"{len(dual.support):,} of {dual.n_rows:,} rows, used in {dual.n_updates:,} updates"),
+        ("predicts", f"by {ways[model.predict_with]}"),
+    ]
+    if model.scaling is not None:
+        facts.append(("scaling", model.scaling.kind))
+    return facts
 
 
 def _unusual(parameters: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -11,6 +11,7 @@ from novikoff.parameters import FILE_PARAMETERS
 
 if TYPE_CHECKING:
     from novikoff.labels import Renaming
+    from novikoff.models.kernel import KernelModel
     from novikoff.models.linear import LinearModel
     from novikoff.sources.source import Source
 
@@ -29,7 +30,9 @@ def open_data(data: list[str], **options: Any) -> Source:
         ) from None
 
 
-def source_for(model: LinearModel, data: list[str], reading: Reading, *, labelled: bool = True) -> Source:
+def source_for(
+    model: LinearModel | KernelModel, data: list[str], reading: Reading, *, labelled: bool = True
+) -> Source:
     """The files as a source of rows for the model.
 
     What is not given is remembered from how the model was made, where the format is the same; so is the
@@ -56,7 +59,7 @@ def remembered(parameters: dict[str, Any]) -> dict[str, Any]:
 SAID_ELSEWHERE = {"format", "skip_bad_lines", "n_features", "seed", "hash_bits", "zero_based"}
 
 
-def renaming(model: LinearModel, first: dict[str, str]) -> Renaming:
+def renaming(model: LinearModel | KernelModel, first: dict[str, str]) -> Renaming:
     """What is done to labels before they are compared with the model's classes, `first` being done first."""
     from novikoff.labels import Renaming
 

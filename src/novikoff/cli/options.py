@@ -70,6 +70,8 @@ def read(name: str, value: Any) -> Any:
             return class_weights(value)
         case "relabel":
             return pairs(value)
+        case "gamma" if value not in ("scale", "auto"):
+            return float(value)
         case "rules" if isinstance(value, str):
             return listed(value)
         case "averages" if value in AVERAGES:

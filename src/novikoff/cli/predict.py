@@ -15,6 +15,7 @@ from novikoff.cli import output
 from novikoff.cli.options import ModelFile, Reading
 
 if TYPE_CHECKING:
+    from novikoff.models.kernel import KernelModel
     from novikoff.models.linear import LinearModel
 
 
@@ -53,34 +54,34 @@ def predict(
     Predictions are written as the files are read. With --output the file appears when it is complete.
     """
     from novikoff.cli.opening import source_for
-    from novikoff.models.linear import load_model
+    from novikoff.models.loading import load_model
     from novikoff.outfile import written
 
-    linear = load_model(model)
-    source = source_for(linear, data, reading, labelled=False)
+    fitted = load_model(model)
+    source = source_for(fitted, data, reading, labelled=False)
     with nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file:
-        for lines in _predictions(linear, source, reading.n_jobs, scores=scores, as_json=json):
+        for lines in _predictions(fitted, source, reading.n_jobs, scores=scores, as_json=json):
             file.write(lines.encode())
     for line in output.skipped_lines(source.skipped):
         typer.echo(line, err=True)
 
 
 def _predictions(
-    linear: LinearModel, source: Any, n_jobs: int, *, scores: bool, as_json: bool
+    fitted: LinearModel | KernelModel, source: Any, n_jobs: int, *, scores: bool, as_json: bool
 ) -> Iterator[str]:
     """The lines of each block."""
     from novikoff.labels import Classes, as_text
 
-    names = [as_text(c) for c in linear.classes.tolist()]
-    classes = Classes(linear.classes)
+    names = [as_text(c) for c in fitted.classes.tolist()]
+    classes = Classes(fitted.classes)
     for block in source.blocks(reuse=True):
-        places = classes.find(linear.predict(block.X, n_jobs)).tolist()
+        places = classes.find(fitted.predict(block.X, n_jobs)).tolist()
         rows: list[Any] = [None] * len(places)
         if scores:
-            found = linear.scores(block.X, n_jobs)
+            found = fitted.scores(block.X, n_jobs)
             rows = (found[:, None] if found.ndim == 1 else found).tolist()
         if as_json:
-            lines = [_json(linear.classes[k].item(), row, names) for k, row in zip(places, rows, strict=True)]
+            lines = [_json(fitted.classes[k].item(), row, names) for k, row in zip(places, rows, strict=True)]
         elif scores:
             lines = ["\t".join([names[k], *map(repr, row)]) for k, row in zip(places, rows, strict=True)]
         else:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from novikoff.arrays import is_readable
 from novikoff.model import Floats, Model, Scorer
 from novikoff.models import modelstate
-from novikoff.models.modelfile import Arrays, read_file, write_file
+from novikoff.models.modelfile import Arrays, Facts, write_file
 from novikoff.report import Report
 from novikoff.sources.block import Block, Csr
 from novikoff.sources.features import Features
@@ -149,30 +149,19 @@ class LinearModel:
             parts["scaling"] = self.scaling.state()
         if self.run is not None:
             parts["run"] = modelstate.run_state(self.run)
-        facts: dict[str, Any] = {name: said for name, (said, _) in parts.items()}
+        facts, arrays = modelstate.together(parts)
         facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
-        arrays: dict[str, Any] = {}
-        for name, (_, held) in parts.items():
-            arrays |= modelstate.under(name, held)
         write_file(path, facts, arrays, "model")
 
+    @classmethod
+    def from_state(cls, facts: Facts, arrays: Arrays) -> LinearModel:
+        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
 
-def load_model(path: str | os.PathLike[str]) -> LinearModel:
-    """The model in a file that `save` wrote. Runs no code from the file; checks all of it.
+        def part(name: str) -> tuple[Facts, Arrays]:
+            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
 
-    Raises
-    ------
-    ValueError
-        In one line, when the file is damaged, does not fit together, or comes from a newer novikoff.
-    """
-    facts, arrays = read_file(path, "model")
-
-    def part(name: str) -> tuple[dict[str, Any], Arrays]:
-        return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
-
-    try:
         model = modelstate.model_from_state(*part("model"))
-        return LinearModel(
+        return cls(
             model,
             modelstate.classes_from_state(*part("classes"), model.n_classes),
             modelstate.features_from_state(*part("features"), model.n_features),
@@ -184,5 +173,3 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
             name=modelstate.fact(facts, "name", str),
             order=modelstate.fact(facts, "order", str),
         )
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from None

@@ -101,6 +101,14 @@ def under(name: str, arrays: Arrays) -> Arrays:
     return {f"{name}.{key}": value for key, value in arrays.items()}
 
 
+def together(parts: dict[str, State]) -> State:
+    """Named parts as one: a fact each, and their arrays under their names."""
+    arrays: Arrays = {}
+    for name, (_, held) in parts.items():
+        arrays |= under(name, held)
+    return {name: said for name, (said, _) in parts.items()}, arrays
+
+
 # ---- weights -----------------------------------------------------------------------------------------
 def pack_rows(name: str, rows: Floats) -> Arrays:
     """A matrix as it is, or, where that is smaller, only its rows that are not 0 and their numbers."""
@@ -231,7 +239,7 @@ def run_state(run: Run) -> State:
     return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
 
 
-def run_from_state(facts: Facts, arrays: Arrays, model: Model) -> Run:
+def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
     """The run that `run_state` was taken from, less its seconds."""
     history = fact(facts, "history", list)
     for record in history:
@@ -239,7 +247,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model) -> Run:
         if not good or not {"mistakes", "updates"} <= record.keys():
             raise ValueError(f"history has {_short(record)}, expected numbers with mistakes and updates")
     witness = None
-    if "witness_bias" in arrays:
+    if "witness_bias" in arrays and model is not None:
         k = 1 if model.n_classes == 2 else model.n_classes
         witness = model.coef(averaged=False)[0], array(arrays, "witness_bias", np.float64, (k,))
     consistent, errors = facts.get("consistent"), facts.get("training_errors")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -32,7 +33,7 @@ ARROW = 0.22  # of the picture's smaller side: the length of the longest w
 
 
 class BoundaryDisplay:
-    """A linear model of two features, with the rows that it was learned from.
+    """A model of two features, linear or with a kernel, with the rows that it was learned from.
 
     The arrow is w, which stands on the boundary w·x + b = 0 and points to the second class. The strip lies
     between the parallels through the nearest rows; it is drawn when every row is on its own side. Its
@@ -45,9 +46,15 @@ class BoundaryDisplay:
     X : array of shape (n, 2)
     labels : array of n indices into `classes`
     classes : list of labels
-    coef, intercept : arrays of shape (1 or n_classes, 2) and (1 or n_classes,)
+    coef, intercept : arrays of shape (1 or n_classes, 2) and (1 or n_classes,), or None
     updates : array of n counts, optional
         How often each row caused an update. Rows that did are ringed, wider the more often.
+    score : function of an (m, 2) array, optional
+        What gives the scores where there are no weights (a kernel model): an array of shape (m,) for two
+        classes, else (m, n_classes). Then the regions and the curves between them are shown alone, without
+        w and strip.
+    sizes : array of n numbers ≥ 0, optional
+        How wide each row's ring is, instead of `updates`: Σ|α| of a kernel model.
 
     Attributes
     ----------
@@ -71,22 +78,27 @@ class BoundaryDisplay:
         X: Any,
         labels: Any,
         classes: Any,
-        coef: Any,
-        intercept: Any,
+        coef: Any = None,
+        intercept: Any = None,
         *,
         updates: Counts | None = None,
+        score: Callable[[Floats], Any] | None = None,
+        sizes: Any = None,
     ) -> None:
         self.X, self.labels, self.classes = in_the_plane(X), np.asarray(labels), list(classes)
-        self.coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
-        self.intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
-        if self.coef.shape[1] != 2:
-            raise ValueError(f"the model has {self.coef.shape[1]} features, but a plane has 2.")
-        self.updates = updates
-        scores = self.X @ self.coef.T + self.intercept
+        self.score, self.updates = score, updates
+        self.alpha = None if sizes is None else np.asarray(sizes, dtype=np.float64)
+        if score is None:
+            self.coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+            self.intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+            if self.coef.shape[1] != 2:
+                raise ValueError(f"the model has {self.coef.shape[1]} features, but a plane has 2.")
+        scores = self.scores(self.X)
         if self.is_binary:
             own = np.where(self.labels == 1, 1.0, -1.0) * scores[:, 0]
             self.wrong_: Counts = np.flatnonzero(np.where(self.labels == 1, own < 0, own <= 0))
-            norm, least = float(np.linalg.norm(self.coef)), float(own.min(initial=np.inf))
+            norm = float(np.linalg.norm(self.coef)) if score is None else 0.0
+            least = float(own.min(initial=np.inf))
             self.strip_ = least / norm if norm and 0 < least < np.inf else None
         else:
             self.wrong_ = np.flatnonzero(scores.argmax(axis=1) != self.labels)
@@ -94,7 +106,7 @@ class BoundaryDisplay:
 
     @property
     def is_binary(self) -> bool:
-        return len(self.coef) == 1
+        return len(self.classes) == 2
 
     @classmethod
     def from_estimator(
@@ -102,8 +114,19 @@ class BoundaryDisplay:
     ) -> Self:
         """Draw a fitted model with its rows.
 
-        The support is that of a `VotedPerceptron`, or of `trace`, the record of a run.
+        The support is that of a `VotedPerceptron`, or of `trace`, the record of a run. Of a kernel model
+        it is ringed by Σ|α| over the classes, where the rows are those that it was fitted to.
         """
+        if hasattr(estimator, "dual_coef_"):
+            labels = label_indices(y, estimator.classes_)
+            places, alpha = estimator.support_, np.abs(np.atleast_2d(estimator.dual_coef_)).sum(axis=0)
+            sizes = None
+            if places.max(initial=-1) < len(labels):
+                sizes = np.bincount(places, weights=alpha, minlength=len(labels))
+            X = in_the_plane(X)
+            return cls(X, labels, estimator.classes_, score=estimator.decision_function, sizes=sizes).plot(
+                ax, **options
+            )
         coef, intercept = estimator.coef_, estimator.intercept_
         coef = coef.toarray() if hasattr(coef, "toarray") else coef
         labels = label_indices(y, estimator.classes_)
@@ -141,9 +164,9 @@ class BoundaryDisplay:
         around = window(self.X)
         xlim, ylim = xlim or around[0], ylim or around[1]
         self._regions(ax, xlim, ylim, resolution)
-        if self.is_binary:
+        if self.score is None and self.is_binary:
             self._line(ax, xlim, ylim)
-        else:
+        elif self.score is None:
             self._arrows(ax, xlim, ylim)
         scatter_classes(ax, self.X, self.labels, self.classes)
         self._support(ax)
@@ -160,14 +183,17 @@ class BoundaryDisplay:
 
     def scores(self, points: Floats) -> Floats:
         """One column for two classes, else one a class."""
-        return points @ self.coef.T + self.intercept
+        if self.score is None:
+            return np.asarray(points @ self.coef.T + self.intercept)
+        found = np.asarray(self.score(points), dtype=np.float64)
+        return found[:, None] if found.ndim == 1 else found
 
     def _regions(self, ax: Any, xlim: Any, ylim: Any, resolution: int) -> None:
         from matplotlib.colors import ListedColormap
 
         *side, points = grid(xlim, ylim, resolution)
         scores = self.scores(points)
-        if not self.coef.any() and not self.intercept.any():
+        if not scores.any():
             return  # nothing has been learned
         best = (scores[:, 0] >= 0).astype(int) if self.is_binary else scores.argmax(axis=1)
         shades = ListedColormap([colour(k) for k in range(len(self.classes))])
@@ -183,6 +209,11 @@ class BoundaryDisplay:
             zorder=0,
             linewidth=0,
         )
+        if self.is_binary and self.score is not None:
+            plane = scores.reshape(resolution, resolution)
+            if plane.min() < 0 < plane.max():
+                ax.contour(*side, plane, [0.0], colors=INK, linewidths=1.6, zorder=2)
+                ax.plot([], [], color=INK, lw=1.6, label="score 0")
         if not self.is_binary:
             for k in range(len(self.classes)):  # where one class's score equals the best of the others
                 others = np.delete(scores, k, axis=1).max(axis=1)
@@ -240,13 +271,17 @@ class BoundaryDisplay:
         )
 
     def _support(self, ax: Any) -> None:
-        if self.updates is None or not self.updates.any():
+        shown = self.updates if self.alpha is None else self.alpha
+        if shown is None or not shown.any():
             return
-        rows = np.flatnonzero(self.updates)
-        counts = self.updates[rows]
+        rows = np.flatnonzero(shown)
+        counts = shown[rows]
         at, sizes = self.X[rows], 60 + 240 * counts / counts.max()
-        most = int(counts.max())
-        said = f"support: {len(rows):,} rows, 1 to {most:,} updates each"
+        most = number(float(counts.max()))
+        said = f"support: {len(rows):,} rows, 1 to {most} updates each"
+        if self.alpha is not None:
+            least = number(float(counts.min()))
+            said = rf"support: {len(rows):,} rows, $|\alpha|$ from {least} to {most}"
         ax.scatter(
             at[:, 0], at[:, 1], s=sizes, facecolors="none", edgecolors=RED, lw=1.1, zorder=4, label=said
         )

@@ -31,6 +31,7 @@ Claim = dict[str, Any]
 
 GAP = 1e-3  # of the bracket on γ that a certificate of separability carries
 PASSES = 1000  # over the rows, at most, to narrow it
+KERNELS = ("linear", "poly")  # whose values the checker computes exactly, from any rows
 DOWN, UP = 1 - 2**-48, 1 + 2**-48  # more than the roundings of a quotient and of two roots
 
 
@@ -123,7 +124,8 @@ def certify(
         The rows, dense or sparse, and a label for each.
     model : optional
         Anything with `coef_`, `intercept_` and `classes_`, or a model that was loaded from a file: the number
-        of errors it makes, and that it separates the rows, if it does, are then what is claimed.
+        of errors it makes, and that it separates the rows, if it does, are then what is claimed. Or a kernel
+        perceptron (linear, poly) with the rows that it separated: that they are separable in its space.
     trace : novikoff.theory.Trace, optional
         A run of the plain perceptron on these rows: that it went so, and kept its bound, is claimed.
     fit_intercept, intercept_scaling, ties
@@ -154,7 +156,14 @@ def certify(
     if trace is not None:
         _check_trace(trace, problem)
         ties, problem = trace.ties, replace(problem, bias=float(trace.bias))
-    if model is not None:
+    dual = next((d for name in ("dual", "_dual") if hasattr(d := getattr(model, name, None), "kernel")), None)
+    if dual is not None:
+        problem = replace(problem, bias=math.sqrt(dual.kernel.offset))
+        problem = _with_classes(
+            problem, np.asarray(getattr(model, "classes_", getattr(model, "classes", None)))
+        )
+        claims = [_kernel_claim(problem, ties, model, dual)]
+    elif model is not None:
         coef, intercept, classes = _weights_of(model)
         problem = _with_classes(problem, classes)
         claims = _model_claims(problem, coef, intercept, ties)
@@ -272,11 +281,7 @@ def _combined(problem: Problem, rows: Any, rivals: Any, weights: Floats) -> tupl
 # ---- models ------------------------------------------------------------------------------------------
 def _weights_of(model: Any) -> tuple[Floats, Floats, Labels]:
     """(coef, intercept, classes) of anything linear."""
-    if getattr(model, "scaling", None) is not None:
-        raise ValueError(
-            f"the model scales rows (scale={model.scaling.kind!r}) before it sees them, but a certificate is "
-            "about the rows as they are: scale the data first, and fit and certify the scaled rows."
-        )
+    _check_unscaled(model)
     if hasattr(model, "weights") and hasattr(model, "classes"):
         coef, intercept = model.weights()
         classes = model.classes
@@ -292,6 +297,14 @@ def _weights_of(model: Any) -> tuple[Floats, Floats, Labels]:
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ValueError("the model has weights that are NaN or infinite.")
     return coef, intercept, np.asarray(classes)
+
+
+def _check_unscaled(model: Any) -> None:
+    if getattr(model, "scaling", None) is not None:
+        raise ValueError(
+            f"the model scales rows (scale={model.scaling.kind!r}) before it sees them, but a certificate is "
+            "about the rows as they are: scale the data first, and fit and certify the scaled rows."
+        )
 
 
 def _with_classes(problem: Problem, classes: Labels) -> Problem:
@@ -332,6 +345,55 @@ def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str, claim:
     w, parts = beside.model(claim), beside.parts(0, problem.n_rows)
     with np.errstate(all="ignore"):  # ties between float scores are not exact ones: the checker's are
         return sum(int(beside.wrong(w, rows).any(axis=1).sum()) for rows in parts)
+
+
+def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
+    """That the last α of a kernel model separate the rows, with the largest γ that is safe."""
+    _check_unscaled(model)
+    name = getattr(dual.kernel, "name", "")
+    if name not in KERNELS:
+        raise ValueError(
+            f"only kernels whose values are exact can be certified: {', '.join(KERNELS)}, not "
+            f"{name or type(dual.kernel).__name__}."
+        )
+    if dual.n_visits == 0 or not len(dual.support):
+        raise ValueError("the model has no supports: there is nothing to certify.")
+    support = dual.support
+    if support.max() >= problem.n_rows or not _same_rows(problem.some(support).X, dual.vectors):
+        raise ValueError(
+            "the supports of the model are not among the rows, by their numbers: certify the rows that it "
+            "was fitted to, in their order."
+        )
+    numbers = {"gamma": 1.0, "coef0": 0.0, "degree": 1}
+    if name == "poly":
+        numbers = {each: getattr(dual.kernel, each) for each in numbers}
+    known = "poly" if name == "linear" else name
+    alpha = dual.coefficients(averaged=False)
+    used = np.flatnonzero(alpha.any(axis=1))
+    if not len(used):
+        raise ValueError("every α of the model is 0: there is nothing to certify.")
+    claim = {
+        "claim": "kernel separable",
+        "kernel": {"name": known} | numbers,
+        "rows": support[used].tolist(),
+        "alpha": alpha[used].T.tolist(),
+    }
+    rows = checker.Data(problem.X, problem.classes[problem.labels])
+    least, row, square = checker.Checker(_content(problem, ties, "", []), rows).kernel_margin(claim)
+    if least <= 0:
+        raise ValueError(
+            f"the last α of the model do not separate the rows (row {row} is not strictly on its own side): "
+            "fit for more epochs, or with another kernel."
+        )
+    lengths = checker.root(square / least**2)  # 1/γ, rounded up
+    return claim | {"gamma": math.nextafter(DOWN / lengths, 0.0)}
+
+
+def _same_rows(ours: Any, theirs: Any) -> bool:
+    if ours.shape != theirs.shape:
+        return False
+    ours, theirs = (a.toarray() if hasattr(a, "toarray") else np.asarray(a) for a in (ours, theirs))
+    return np.array_equal(ours, theirs)
 
 
 # ---- runs --------------------------------------------------------------------------------------------

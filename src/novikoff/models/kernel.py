@@ -1,0 +1,178 @@
+"""A kernel model with everything that belongs to it: classes, features, scaling, and how it was made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import dualtraining
+from novikoff.arrays import read_matrix
+from novikoff.dualmodel import DualModel
+from novikoff.kernels import NamedKernel, PrecomputedKernel
+from novikoff.model import Floats
+from novikoff.models import dualstate, modelstate
+from novikoff.models.modelfile import Arrays, Facts, write_file
+from novikoff.parameters import PREDICT_WITH
+from novikoff.report import Report
+from novikoff.sources.block import Block
+from novikoff.sources.features import Features
+from novikoff.training import Record, Run
+
+Labels = npt.NDArray[Any]
+
+
+@dataclass(eq=False)
+class KernelModel:
+    """What a model file of a kernel perceptron holds.
+
+    Parameters
+    ----------
+    dual : novikoff.dualmodel.DualModel
+        The supports, and the updates in their order: what predicts, and what goes on learning.
+    classes : array of labels, in the model's order
+    features : novikoff.sources.features.Features
+        What the columns are called, and how an example gets into them.
+    predict_with : "voted", "averaged" or "last"
+    scaling : object with `transform`, `state` and `from_state`, optional
+        What is done to every row before the kernel sees it.
+    parameters : dict
+        How it was trained, as far as JSON can say it.
+    run : novikoff.training.Run, optional
+        What training did; the report is made from it.
+    name, order : str
+        What the report calls the model and the order of the rows.
+
+    Examples
+    --------
+    >>> import tempfile, novikoff
+    >>> X, y = [[1.0, 1], [1, -1], [-1, 1], [-1, -1]], ["same", "other", "other", "same"]
+    >>> model = novikoff.KernelPerceptron("poly", degree=2, gamma=1, order="cyclic").fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/xor.novikoff")
+    ...     loaded = novikoff.load_model(f"{folder}/xor.novikoff")
+    >>> loaded.predict([[2.0, 3.0], [2.0, -3.0]]).tolist()
+    ['same', 'other']
+    """
+
+    dual: DualModel
+    classes: Labels
+    features: Features
+    predict_with: str = "voted"
+    scaling: Any = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    run: Run | None = None
+    name: str = "KernelPerceptron"
+    order: str = "shuffle"
+
+    # -- what it says of itself
+    @property
+    def n_features(self) -> int:
+        kernel = self.dual.kernel
+        return kernel.n_columns if isinstance(kernel, PrecomputedKernel) else int(self.dual.vectors.shape[1])
+
+    @property
+    def kernel_text(self) -> str:
+        """The kernel with the numbers that it has."""
+        kernel = self.dual.kernel
+        if not isinstance(kernel, NamedKernel):
+            return "precomputed"
+        said = {"gamma": f"{kernel.gamma:.6g}"} if kernel.name not in ("linear", "cosine") else {}
+        if kernel.name == "poly":
+            said |= {"degree": str(kernel.degree), "coef0": f"{kernel.coef0:.6g}"}
+        return ", ".join([kernel.name, *(f"{name}={value}" for name, value in said.items())])
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the run that made it."""
+        if self.run is None:
+            return None
+        kernel = self.dual.kernel
+        name = f"{self.name}({kernel.name if isinstance(kernel, NamedKernel) else 'precomputed'!r})"
+        return dualtraining.summarize(self.dual, self.run, name, self.order, self.n_features)
+
+    @property
+    def history(self) -> list[Record]:
+        """A record an epoch."""
+        return [] if self.run is None else self.run.history
+
+    # -- using it
+    def predict(self, X: Any, n_jobs: int | None = None) -> Labels:
+        """The class of each row of an array or CSR matrix."""
+        labels: Labels = self.classes[self.dual.winners(self._scores(X, n_jobs))]
+        return labels
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Scores: (n,) for two classes, (n, classes) for more, as `KernelPerceptron.decision_function`."""
+        scores = self._scores(X, n_jobs)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
+        """The classes of each block's rows, one array a block."""
+        return (self.predict(block.X, n_jobs) for block in blocks)
+
+    def score_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Floats]:
+        """The scores of each block's rows, one array a block."""
+        return (self.scores(block.X, n_jobs) for block in blocks)
+
+    def _scores(self, X: Any, n_jobs: int | None) -> Floats:
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if len(X.shape) != 2 or X.shape[1] != self.n_features:
+            expected = f"rows of {self.n_features} features"
+            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
+        X = X if self.scaling is None else self.scaling.transform(X)
+        X = dualtraining.sound(read_matrix(X))
+        if self.predict_with != "voted":
+            return self.dual.scores(X, averaged=self.predict_with == "averaged", n_jobs=n_jobs)
+        return self.dual.votes(X, n_jobs) / max(self.dual.n_visits, 1)
+
+    # -- files
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, at once or not at all; equal models give equal files.
+
+        The file holds data only. `seconds` are left out of the history, so that it depends on the
+        model alone.
+        """
+        parts = {
+            "dual": dualstate.dual_state(self.dual),
+            "classes": modelstate.classes_state(self.classes),
+            "features": modelstate.features_state(self.features),
+        }
+        if self.scaling is not None:
+            parts["scaling"] = self.scaling.state()
+        if self.run is not None:
+            parts["run"] = modelstate.run_state(self.run)
+        facts, arrays = modelstate.together(parts)
+        facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
+        write_file(path, facts | {"predict_with": self.predict_with}, arrays, "model")
+
+    @classmethod
+    def from_state(cls, facts: Facts, arrays: Arrays) -> KernelModel:
+        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
+
+        def part(name: str) -> tuple[Facts, Arrays]:
+            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+
+        dual = dualstate.dual_from_state(*part("dual"))
+        model = cls(
+            dual,
+            modelstate.classes_from_state(*part("classes"), dual.n_classes),
+            modelstate.features_from_state(*part("features"), None),
+            predict_with=modelstate.choice(facts, "predict_with", PREDICT_WITH),
+            parameters=modelstate.fact(facts, "parameters", dict),
+            run=modelstate.run_from_state(*part("run")) if "run" in facts else None,
+            name=modelstate.fact(facts, "name", str),
+            order=modelstate.fact(facts, "order", str),
+        )
+        if model.features.n_columns != model.n_features:
+            raise ValueError(
+                f"it has {model.features.n_columns:,} features by name, but its supports have "
+                f"{model.n_features:,}"
+            )
+        if "scaling" in facts:
+            model.scaling = modelstate.scaling_from_state(*part("scaling"), model.n_features)
+        return model
