@@ -15,6 +15,7 @@ from benchmarks import (
     dense,
     exactness,
     files,
+    kernels,
     machine,
     margins,
     online,
@@ -44,6 +45,9 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "fallbacks": exactness.fallbacks,
     "verdicts": separability.verdicts,
     "conjunctions": conjunctions.epoch,
+    "mnist": kernels.mnist,
+    "ijcnn1": kernels.ijcnn1,
+    "kernel-memory": kernels.memory,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\

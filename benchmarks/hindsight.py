@@ -38,8 +38,11 @@ def at_hand(name: str) -> bool:
 
 
 def read(name: str) -> tuple[Any, Any]:
-    """Rows and labels of one file."""
-    path = DATA / FILES[name]
+    """Rows and labels of one of the files."""
+    return read_file(DATA / FILES[name])
+
+
+def read_file(path: Path) -> tuple[Any, Any]:
     if path.suffix == ".gz":
         import pandas as pd
 
