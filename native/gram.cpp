@@ -43,9 +43,10 @@ void bind_gram(nb::module_& m) {
                 double* to = out.data();
                 nb::gil_scoped_release nogil;
                 rows.visit([&](auto& r) {
-                    panel.for_each_row(r, order ? order->data() : nullptr, begin, end, [&](int64_t t, int64_t, double* k) {
-                        std::memcpy(to + (t - begin) * m, k, size_t(m) * sizeof(double));
-                    });
+                    panel.by_groups(r, order ? order->data() : nullptr, begin, end,
+                                    [&](int64_t t, int64_t count, const double* k) {
+                                        std::memcpy(to + (t - begin) * m, k, size_t(count * m) * sizeof(double));
+                                    });
                 });
             },
             nb::arg("rows"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
@@ -63,9 +64,10 @@ void bind_gram(nb::module_& m) {
                 double* to = scores.data();
                 nb::gil_scoped_release nogil;
                 rows.visit([&](auto& r) {
-                    panel.for_each_row(r, order ? order->data() : nullptr, begin, end, [&](int64_t t, int64_t, double* k) {
-                        moves.add(k, to + t * classes);
-                    });
+                    panel.by_groups(r, order ? order->data() : nullptr, begin, end,
+                                    [&](int64_t t, int64_t count, const double* k) {
+                                        moves.add(k, count, to + t * classes);
+                                    });
                 });
             },
             nb::arg("rows"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("coef"),
@@ -81,7 +83,7 @@ void bind_gram(nb::module_& m) {
             const double* k = values.data();
             double* to = scores.data();
             nb::gil_scoped_release nogil;
-            for (int64_t t = 0; t < n; ++t) moves.add(k + t * m, to + t * classes);
+            moves.add(k, n, to);
         },
         nb::arg("values"), nb::arg("coef"), nb::arg("scores"),
         "scores[t, c] += sum over j of values[t, j] coef[j, c], added in the order of j.");

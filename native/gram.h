@@ -43,6 +43,16 @@ inline Kernel make_kernel(const std::string& name, double gamma, double coef0, i
     throw std::invalid_argument("unknown kernel '" + name + "'");
 }
 
+// a b + sum, rounded once: on every machine, so that values are the same everywhere.
+#if defined(__FMA__)
+NOVIKOFF_INLINE Vec fused(Vec a, Vec b, Vec sum) { return multiply_add(a, b, sum); }
+#else
+NOVIKOFF_INLINE Vec fused(Vec a, Vec b, Vec sum) {
+    for (int l = 0; l < 4; ++l) sum[l] = __builtin_fma(a[l], b[l], sum[l]);
+    return sum;
+}
+#endif
+
 // ---- scalar formulas -----------------------------------------------------------------------------
 // e^x for x <= 0 within 1 ulp or so, 0 below -708: 2^k e^r with |r| <= ln2/2, Taylor to degree 13.
 NOVIKOFF_INLINE Vec exp_negative(Vec x) {
@@ -55,7 +65,7 @@ NOVIKOFF_INLINE Vec exp_negative(Vec x) {
     constexpr double factorial[] = {6227020800.0, 479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0,
                                     720.0,        120.0,       24.0,       6.0,       2.0,      1.0,     1.0};
     Vec p = Vec{} + 1.0 / factorial[0];
-    for (int n = 1; n < 14; ++n) p = p * r + 1.0 / factorial[n];
+    for (int n = 1; n < 14; ++n) p = fused(p, r, Vec{} + 1.0 / factorial[n]);
     const Vec scale = (Vec)(((Long4)shifted + 1023) << 52);  // 2^k
     return x < lowest ? Vec{} : p * scale;
 }
@@ -125,14 +135,6 @@ inline void apply(const Kernel& k, double* t, const double* norm2, double own, i
 }
 
 // ---- products ------------------------------------------------------------------------------------
-#if defined(__FMA__)
-NOVIKOFF_INLINE Vec fused(Vec a, Vec b, Vec sum) { return multiply_add(a, b, sum); }
-#else
-NOVIKOFF_INLINE Vec fused(Vec a, Vec b, Vec sum) {
-    for (int l = 0; l < 4; ++l) sum[l] = __builtin_fma(a[l], b[l], sum[l]);
-    return sum;
-}
-#endif
 
 constexpr int64_t kDoubles = 4, kIntegers = 16;  // columns: rows made dense are padded with zeros to a multiple
 
@@ -320,9 +322,10 @@ class Panel {
         }
     }
 
-    // f(i, K(x_i, z_0), ..., K(x_i, z_m-1) as an array) for the rows order[begin..end), or begin..end itself.
+    // f(t, count, values): the rows order[t..t + count), or t..t + count themselves, until all from begin to end have
+    // been seen; values has a line of K(x, z_0), ..., K(x, z_m-1) for each.
     template <class Rows, class F>
-    void for_each_row(const Rows& rows, const int64_t* order, int64_t begin, int64_t end, F&& f) const {
+    void by_groups(const Rows& rows, const int64_t* order, int64_t begin, int64_t end, F&& f) const {
         constexpr bool bytes = std::is_same_v<typename Rows::Row, DenseRow<uint8_t>>;
         constexpr int R = bytes ? 2 : 3;  // as many as the registers hold sums for, with four supports
         constexpr int64_t G = bytes ? 8 : 6;  // rows at a time
@@ -355,8 +358,8 @@ class Panel {
                                       ? distance<true>(wide.data() + r * padded, values.data() + c * padded, padded)
                                       : distance<false>(wide.data() + r * padded, values.data() + c * padded, padded);
                 apply(kernel, mine, norm2.data(), own_norm2(rows[i]), m);
-                f(t + r, i, mine);
             }
+            f(t, count, static_cast<const double*>(out.data()));
         }
     }
 };
@@ -365,21 +368,39 @@ class Panel {
 // What each support adds to each class's score. A support moves few classes, so only what is not zero is kept;
 // it is added support by support, so that a score is the same sum however the supports were cut into panels.
 class Coefficients {
-    std::vector<int64_t> first{0}, column;
+    int64_t m, classes;
+    std::vector<int64_t> support, column;
     std::vector<double> factor;
 
   public:
-    Coefficients(const double* coef, int64_t supports, int64_t classes) {
-        for (int64_t c = 0; c < supports; ++c) {
+    Coefficients(const double* coef, int64_t supports, int64_t columns) : m(supports), classes(columns) {
+        for (int64_t c = 0; c < m; ++c)
             for (int64_t k = 0; k < classes; ++k)
-                if (double a = coef[c * classes + k]; a != 0) column.push_back(k), factor.push_back(a);
-            first.push_back(int64_t(column.size()));
-        }
+                if (double a = coef[c * classes + k]; a != 0)
+                    support.push_back(c), column.push_back(k), factor.push_back(a);
     }
-    NOVIKOFF_INLINE void add(const double* values, double* scores) const {
-        const int64_t supports = int64_t(first.size()) - 1;
-        for (int64_t c = 0; c < supports; ++c)
-            for (int64_t e = first[c]; e < first[c + 1]; ++e) scores[column[e]] += factor[e] * values[c];
+    // A line of m values and a line of scores for each row.
+    void add(const double* values, int64_t rows, double* scores) const {
+        const size_t n = factor.size();
+        if (classes > 1) {
+            for (int64_t r = 0; r < rows; ++r, values += m, scores += classes)
+                for (size_t e = 0; e < n; ++e) scores[column[e]] += factor[e] * values[support[e]];
+            return;
+        }
+        for (int64_t r = 0; r < rows; r += 4) {  // one sum a row waits for its own last step: four side by side do not
+            const double* line[4];
+            double sum[4] = {};
+            for (int64_t l = 0; l < 4; ++l) line[l] = values + std::min(r + l, rows - 1) * m;
+            const int64_t count = std::min<int64_t>(4, rows - r);
+            std::memcpy(sum, scores + r, size_t(count) * sizeof(double));
+            Vec total = load4(sum);
+            for (size_t e = 0; e < n; ++e) {
+                const int64_t z = support[e];
+                total += factor[e] * Vec{line[0][z], line[1][z], line[2][z], line[3][z]};
+            }
+            store4(sum, total);
+            std::memcpy(scores + r, sum, size_t(count) * sizeof(double));
+        }
     }
 };
 
