@@ -36,7 +36,7 @@ kill-test: $(VENV)/.built $(VENV)/.test
 
 real-data: $(VENV)/.built $(VENV)/.test
 	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py tests/test_real_verdicts.py \
-	    tests/test_bounds.py
+	    tests/test_bounds.py tests/test_mnist.py
 
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
