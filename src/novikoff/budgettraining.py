@@ -67,7 +67,7 @@ def _judge(learner: BudgetLearner, X: Any, labels: Ints, run: Run, n_jobs: int |
     margins = np.where(positive, scores, -scores)
     if margins.min(initial=math.inf) > 0:
         run.verdict, run.consistent = "separated", True
+    if learner.native.size and not isinstance(learner.kernel, PrecomputedKernel):
         alpha = learner.coefficients(averaged=False)
-        if not isinstance(learner.kernel, PrecomputedKernel):
-            squares = np.sum(alpha * learner.scores(learner.vectors, averaged=False), axis=0)
-            run.margin = float((margins.min(axis=0) / np.sqrt(np.maximum(squares, 5e-324))).min())
+        squares = np.sum(alpha * learner.scores(learner.vectors, averaged=False), axis=0)
+        run.margin = float((margins.min(axis=0) / np.sqrt(np.maximum(squares, 5e-324))).min())

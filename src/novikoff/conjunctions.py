@@ -40,6 +40,10 @@ class MonotoneConjunction(Kernel):
 
     offset: float = 0.0
 
+    @property
+    def title(self) -> str:
+        return "monotone_conjunction"
+
     def rows(self, X: Any) -> Any:
         return X
 

@@ -70,6 +70,14 @@ class Kernel(ABC):
     offset: float
 
     @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it is called."""
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
     def is_known(self) -> bool:
         """Whether values can be bounded before they are computed."""
         return True
@@ -130,6 +138,19 @@ class NamedKernel(Kernel):
     coef0: float = 0.0
     degree: int = 1
     offset: float = 0.0
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        """The name with the numbers that belong to it."""
+        said = [self.name]
+        if self.name not in ("linear", "cosine"):
+            said.append(f"gamma={self.gamma:.6g}")
+        if self.name == "poly":
+            said += [f"degree={self.degree}", f"coef0={self.coef0:.6g}"]
+        return ", ".join(said)
 
     def rows(self, X: Any) -> _core.Rows:
         return rows_of(X)
@@ -333,6 +354,10 @@ class FunctionKernel(_PythonKernel):
     parameters: dict[str, Any]
     offset: float = 0.0
 
+    @property
+    def title(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
         return lambda which: self._panel(X[which])
 
@@ -369,6 +394,10 @@ class PrecomputedKernel(_PythonKernel):
 
     n_columns: int
     offset: float = 0.0
+
+    @property
+    def title(self) -> str:
+        return "precomputed"
 
     def take(self, X: Any, which: Rows) -> Rows:
         return which

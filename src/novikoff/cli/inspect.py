@@ -77,17 +77,21 @@ def _linear_facts(linear: LinearModel, top: int) -> dict[str, Any]:
 
 
 def _kernel_facts(model: KernelModel) -> dict[str, Any]:
-    from novikoff.models.dualstate import kernel_state
+    from novikoff.dualmodel import DualModel
+    from novikoff.models.kernelstate import kernel_state
 
-    return {
+    dual = model.dual
+    facts = {
         "n_features": model.n_features,
-        "kernel": kernel_state(model.dual.kernel),
+        "kernel": kernel_state(dual.kernel),
         "predict_with": model.predict_with,
-        "n_supports": len(model.dual.support),
-        "n_updates": model.dual.n_updates,
-        "n_visits": model.dual.n_visits,
-        "updates_by_class": model.dual.updates_by_column.tolist(),
+        "n_supports": len(dual.support),
+        "n_updates": dual.n_updates,
+        "n_visits": dual.n_visits,
     }
+    if isinstance(dual, DualModel):
+        return facts | {"updates_by_class": dual.updates_by_column.tolist()}
+    return facts | {"budget": dual.budget, "budget_policy": dual.policy}
 
 
 def _lines(model: LinearModel | KernelModel, path: Path, top: int) -> list[str]:
@@ -129,13 +133,20 @@ def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:
 
 
 def _kernel_lines(model: KernelModel) -> list[tuple[str, str]]:
+    from novikoff.dualmodel import DualModel
+
     dual = model.dual
     ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}
+    way, kept = model.predict_with, f"{len(dual.support):,} of {dual.n_rows:,} rows"
+    if not isinstance(dual, DualModel):
+        way = ("averaged" if dual.can_average else "last") if way == "voted" else way
+        ways |= {"averaged": "the mean of the coefficients", "last": "the last coefficients"}
+        kept += f", at most {dual.budget:,} ({dual.policy})"
     facts = [
         ("features", f"{model.n_features:,} ({_features(model)})"),
-        ("kernel", model.kernel_text + (", with a bias" if dual.kernel.offset else "")),
-        ("supports", f"{len(dual.support):,} of {dual.n_rows:,} rows, used in {dual.n_updates:,} updates"),
-        ("predicts", f"by {ways[model.predict_with]}"),
+        ("kernel", f"{dual.kernel}{', with a bias' if dual.kernel.offset else ''}"),
+        ("supports", f"{kept}, used in {dual.n_updates:,} updates"),
+        ("predicts", f"by {ways[way]}"),
     ]
     if model.scaling is not None:
         facts.append(("scaling", model.scaling.kind))

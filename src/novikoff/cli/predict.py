@@ -75,11 +75,13 @@ def _predictions(
     names = [as_text(c) for c in fitted.classes.tolist()]
     classes = Classes(fitted.classes)
     for block in source.blocks(reuse=True):
-        places = classes.find(fitted.predict(block.X, n_jobs)).tolist()
-        rows: list[Any] = [None] * len(places)
+        rows: list[Any] = [None] * block.n_rows
         if scores:
-            found = fitted.scores(block.X, n_jobs)
+            labels, found = fitted.predict_and_score(block.X, n_jobs)
             rows = (found[:, None] if found.ndim == 1 else found).tolist()
+        else:
+            labels = fitted.predict(block.X, n_jobs)
+        places = classes.find(labels).tolist()
         if as_json:
             lines = [_json(fitted.classes[k].item(), row, names) for k, row in zip(places, rows, strict=True)]
         elif scores:
