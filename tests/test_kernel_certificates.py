@@ -241,7 +241,7 @@ def test_sparse_rows_and_linear_kernels():
 
 def test_what_cannot_be_certified():
     with pytest.raises(
-        ValueError, match="only kernels whose values are exact can be certified: linear, poly"
+        ValueError, match="only kernels whose values are exact can be certified: linear, poly, mono"
     ):
         certify(XOR, LABELS, separated(XOR, LABELS, kernel="rbf"))
     with pytest.raises(ValueError, match="not among the rows, by their numbers"):
