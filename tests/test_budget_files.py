@@ -6,6 +6,7 @@ generator, so that predictions, and whatever is learned afterwards, are those of
 
 import json
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -415,8 +416,77 @@ def test_values_that_are_no_bits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("t.svm").write_text("1 1:1 3:1\n0 2:1 3:0.5\n1 1:7\n")
     said = run("fit", "t.svm", "--kernel", "monotone_conjunction", code=1).stderr
-    assert "X[1, 2] is 0.5: the monotone-conjunction kernel takes rows of 0 and 1" in said
+    assert "t.svm, line 2: feature '3' is 0.5: the monotone-conjunction kernel takes rows of 0 and 1" in said
     assert not Path("t.novikoff").exists()
     Path("u.svm").write_text("1 1:1 3:1\n0 2:1 3:1\n")
     run("fit", "u.svm", "--kernel", "monotone_conjunction", "--quiet")
-    assert "X[1, 2] is 0.5" in run("predict", "u.novikoff", "t.svm", code=1).stderr
+    for command in ("predict", "evaluate"):
+        assert "t.svm, line 2: feature '3' is 0.5" in run(command, "u.novikoff", "t.svm", code=1).stderr
+    Path("v.svm").write_text("1 1:1 3:1\n0 2:1 3:-1\n")
+    said = run("fit", "v.svm", "--kernel", "chi2", code=1).stderr
+    assert "v.svm, line 2: feature '3' is -1: the kernel 'chi2' is for numbers ≥ 0" in said
+
+
+def test_a_cache_too_small(tmp_path, monkeypatch):
+    """What is said to be the least that works, does; a thousandth less does not."""
+    monkeypatch.chdir(tmp_path)
+    write_libsvm("t.svm", *points())
+    options = ("fit", "t.svm", "--kernel", "rbf", "--quiet", "--n-jobs", 1, "--cache-mb")
+    said = run(*options, 0.001, code=1).stderr
+    assert "--cache-mb=0.001 is too small for 120 rows and 2 classes" in said
+    least = float(re.search(r"values take ([\d.]+), the least that works", said)[1])
+    run(*options, least)
+    assert "too small" in run(*options, least - 0.001, code=1).stderr
+
+
+# ---- kernels that are none ---------------------------------------------------------------------------
+@pytest.mark.parametrize("budget", [None, 5])
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        (lambda A, B: B @ A.T, "must return an array of the shape"),
+        (lambda A, B: A[:, 0], r"of the shape \(32, 32\), but returned one of the shape \(32,\)"),
+        (lambda A, B: None, "an array of real numbers, but returned NoneType"),
+        (lambda A, B: [["a"] * len(B)] * len(A), "an array of real numbers, but returned list"),
+        (lambda A, B: A @ B.T * 1j, "but returned one of complex128"),
+        (lambda A, B: np.where(A[:, :1] == 7.0, np.nan, A @ B.T), "NaN for rows 37 and 32"),
+        (lambda A, B: A[:, :1] - B[:, :1].T, r"not symmetric: K\(0, 1\)"),
+        (lambda A, B: -(A @ B.T), r"K\(x, x\) = -.* for row 0"),
+    ],
+)
+def test_functions_that_are_no_kernels(kernel, said, budget):
+    X, y = points()
+    X[37, 0] = 7.0
+    model = KernelPerceptron(kernel, budget=budget)
+    with pytest.raises(ValueError, match=said):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("budget", [None, 5])
+def test_matrices_that_are_no_kernels(budget):
+    X, y = points(600)
+    gram = X @ X.T
+    gram[3, 570] += 1.0  # far from the diagonal
+    for rows in (gram, sp.csr_array(gram)):
+        with pytest.raises(ValueError, match=r"not symmetric: K\(3, 570\) = .* but K\(570, 3\)"):
+            KernelPerceptron("precomputed", budget=budget).fit(rows, y)
+    with pytest.raises(ValueError, match=r"the shape \(600, 599\), which is not square"):
+        KernelPerceptron("precomputed", budget=budget).fit(gram[:, 1:], y)
+    model = KernelPerceptron("precomputed", budget=budget, max_epochs=1).fit(X @ X.T, y)
+    with pytest.raises(ValueError, match="a column for each of the 600 training rows"):
+        model.predict(gram[:2, 1:])
+
+
+def test_arguments_for_a_function_that_is_not_there():
+    with pytest.raises(ValueError, match="is for a kernel that is a function"):
+        KernelPerceptron("rbf", kernel_params={"a": 1}).fit(*points())
+
+
+@pytest.mark.parametrize("budget", [None, 5])
+def test_the_first_value_that_is_no_bit(budget):
+    X, y = bits()
+    X[5, 1], X[7, 0] = 2, -1
+    for rows in (X, sp.csr_array(X), X.astype(np.float32)):
+        with pytest.raises(ValueError, match=r"X\[5, 1\] is 2: the monotone-conjunction kernel takes rows"):
+            KernelPerceptron("monotone_conjunction", budget=budget).fit(rows, y)

@@ -323,12 +323,21 @@ class _CalledLearner(BudgetLearner):
         return X
 
     def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
-        for row in range(X.shape[0]) if order is None else order.tolist():
-            self._visit_row(X, row, int(labels[row]))
+        """Rows ahead are asked for together, in ever larger blocks, as long as no support changes."""
+        order = np.arange(X.shape[0]) if order is None else order
+        at, size = 0, 1
+        while at < len(order):
+            block = order[at : at + size]
+            size = min(2 * size, PART)
+            for row, values in zip(block.tolist(), self._values(X, block), strict=True):
+                at += 1
+                if self._visit_row(X, row, int(labels[row]), values):
+                    size = 1
+                    break
 
-    def _visit_row(self, X: Any, row: int, label: int) -> None:
-        here = np.array([row], dtype=np.int64)
-        values = self._values(X, here)
+    def _visit_row(self, X: Any, row: int, label: int, values: Floats) -> bool:
+        """Visit a row with these kernel values; whether it became a support."""
+        here, place = np.array([row], dtype=np.int64), -1
         draws = self._draws(1)
         if self.native.decide(values, label):
             taken, own = self.kernel.take(X, here), np.empty((1, 1))
@@ -342,20 +351,22 @@ class _CalledLearner(BudgetLearner):
                 self._panel = None
                 self.taken[place : place + 1], self.numbers[place : place + 1] = [taken], [row + self.n_rows]
         self.native.visits += 1
+        return place >= 0
 
     def _values(self, X: Any, rows: Rows) -> Floats:
-        """The kernel values of a row with the supports."""
-        values = np.zeros((1, len(self.taken)))
+        """The kernel values of some rows with the supports."""
+        values = np.zeros((len(rows), len(self.taken)))
         if self.taken:
-            self._supports().values(self.kernel.rows(X), rows, 0, 1, values)
-        line: Floats = values[0]
-        return line
+            self._supports().values(self.kernel.rows(X), rows, 0, len(rows), values)
+        return values
 
     def _of_oldest(self, X: Any) -> Floats:
         place, first = self.native.oldest, np.zeros(1, dtype=np.int64)
         if isinstance(self.kernel, PrecomputedKernel):
-            return self._values(X, first + self.numbers[place])
-        return self._values(self.taken[place], first)
+            values = self._values(X, first + self.numbers[place])
+        else:
+            values = self._values(self.taken[place], first)
+        return np.asarray(values[0])
 
     def _supports(self) -> Panel:
         if self._panel is None:

@@ -59,8 +59,7 @@ def _pass(learner: BudgetLearner, X: Any, labels: Ints, order: Rows | None, epoc
 def _judge(learner: BudgetLearner, X: Any, labels: Ints, run: Run, n_jobs: int | None) -> None:
     """Is every row strictly on its own side? The signs of scores are exact; differences of them are not."""
     scores = learner.scores(X, averaged=False, n_jobs=n_jobs)
-    if run.converged:
-        run.consistent = True
+    run.consistent = run.converged or bool((learner.winners(scores) == labels).all())
     if learner.joint:
         return
     positive = labels[:, None] == (1 if learner.n_columns == 1 else np.arange(learner.n_columns))

@@ -211,6 +211,8 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
         bound, upper_of_all = f"the sum of {parts} classes' {bound}", math.inf
     else:
         upper_of_all = upper
+    if isinstance(model, BudgetLearner):
+        bound, margin = "", 0.0  # what was projected or removed is lost to the proof
     return Report(
         model=name,
         rule="perceptron",

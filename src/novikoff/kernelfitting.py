@@ -40,6 +40,11 @@ class KernelSettings:
     def make_kernel(self, X: Any) -> Kernel:
         """The kernel with its parameters, as the training rows decide them."""
         offset = 1.0 if self.fit_intercept else 0.0
+        if self.kernel_params and not callable(self.kernel):
+            raise ValueError(
+                f"kernel_params={self.kernel_params!r} is for a kernel that is a function, but kernel is "
+                f"{self.kernel!r}, which has gamma, degree and coef0."
+            )
         if callable(self.kernel):
             return FunctionKernel(self.kernel, dict(self.kernel_params or {}), offset)
         if self.kernel == "precomputed":

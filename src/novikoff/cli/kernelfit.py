@@ -100,6 +100,7 @@ def learn(
     from novikoff.dualtraining import sound
     from novikoff.kernelfitting import KernelSettings
     from novikoff.models.kernel import KernelModel
+    from novikoff.sources.block import by_name
     from novikoff.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)
@@ -121,7 +122,8 @@ def learn(
         budget_policy=kernels.budget_policy,
         cache_mb=kernels.cache_mb,
     )
-    dual, run = settings.fit(sound(read_matrix(X)), labels, classes.n_classes, plan)
+    with by_name(examples.where, source.features):
+        dual, run = settings.fit(sound(read_matrix(X)), labels, classes.n_classes, plan)
     return KernelModel(
         dual,
         classes.labels,
