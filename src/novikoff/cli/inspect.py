@@ -133,21 +133,7 @@ def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:
 
 
 def _kernel_lines(model: KernelModel) -> list[tuple[str, str]]:
-    from novikoff.dualmodel import DualModel
-
-    dual = model.dual
-    ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}
-    way, kept = model.predict_with, f"{len(dual.support):,} of {dual.n_rows:,} rows"
-    if not isinstance(dual, DualModel):
-        way = ("averaged" if dual.can_average else "last") if way == "voted" else way
-        ways |= {"averaged": "the mean of the coefficients", "last": "the last coefficients"}
-        kept += f", at most {dual.budget:,} ({dual.policy})"
-    facts = [
-        ("features", f"{model.n_features:,} ({_features(model)})"),
-        ("kernel", f"{dual.kernel}{', with a bias' if dual.kernel.offset else ''}"),
-        ("supports", f"{kept}, used in {dual.n_updates:,} updates"),
-        ("predicts", f"by {ways[way]}"),
-    ]
+    facts = [("features", f"{model.n_features:,} ({_features(model)})"), *output.kernel_facts(model)]
     if model.scaling is not None:
         facts.append(("scaling", model.scaling.kind))
     return facts
