@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import novikoff
-from novikoff import KernelModel, KernelPerceptron, OnlineKernelPerceptron
+from novikoff import KernelModel, KernelPerceptron, OnlineKernelPerceptron, Perceptron
 from novikoff.cli.app import make_app
+from novikoff.dualmodel import DualModel
 from novikoff.models import modelfile
 from novikoff.reference_budget import POLICIES
 
@@ -425,6 +426,29 @@ def test_values_that_are_no_bits(tmp_path, monkeypatch):
     Path("v.svm").write_text("1 1:1 3:1\n0 2:1 3:-1\n")
     said = run("fit", "v.svm", "--kernel", "chi2", code=1).stderr
     assert "v.svm, line 2: feature '3' is -1: the kernel 'chi2' is for numbers ≥ 0" in said
+
+
+def test_labels_and_scores_come_from_one_computation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_libsvm("t.svm", *points())
+    run("fit", "t.svm", "--kernel", "rbf", "--quiet")
+    calls, votes = [], DualModel.votes
+    monkeypatch.setattr(DualModel, "votes", lambda self, *a: calls.append(1) or votes(self, *a))
+    lines = run("predict", "t.novikoff", "t.svm", "--scores").stdout.splitlines()
+    assert len(calls) == 1  # one block
+    assert all((float(score) >= 0) == (label == "1") for label, score in (line.split("\t") for line in lines))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_linear_models_give_both_at_once_too(tmp_path, n_classes):
+    """Where scores tie, as those of small integers do, the label is the one that `predict` gives."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-1, 2, (200, 3)).astype(float), rng.integers(0, n_classes, 200)
+    Perceptron(max_epochs=2, random_state=0).fit(X, y).save(tmp_path / "m")
+    model = novikoff.load_model(tmp_path / "m")
+    labels, scores = model.predict_and_score(X)
+    np.testing.assert_array_equal(labels, model.predict(X))
+    np.testing.assert_array_equal(scores, model.scores(X))
 
 
 def test_a_cache_too_small(tmp_path, monkeypatch):

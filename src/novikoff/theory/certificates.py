@@ -391,8 +391,13 @@ def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
             f"the last α of the model do not separate the rows (row {row} is not strictly on its own side): "
             "fit for more epochs, or with another kernel."
         )
-    lengths = checker.root(square / least**2)  # 1/γ, rounded up
-    return claim | {"gamma": math.nextafter(DOWN / lengths, 0.0)}
+    inverse = square / least**2  # of γ²
+    gamma = 0.0
+    if inverse < Fraction(2) ** 2040:
+        gamma = math.nextafter(DOWN / checker.root(inverse), 0.0)
+    if not gamma:
+        raise ValueError("the rows are separated, but by a margin below the smallest float.")
+    return claim | {"gamma": gamma}
 
 
 def _same_rows(ours: Any, theirs: Any) -> bool:
