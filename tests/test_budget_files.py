@@ -198,7 +198,7 @@ def edit(name, place, value):
         (edit("alpha", (0, 0), np.nan), "holds NaN"),
         (edit("basis", 0, 99), "do not fit"),
         (edit("basis", 0, 1), "not that of distinct supports"),
-        (edit("factor", (0, 0), 0.0), "not that of distinct supports"),
+        (edit("factor", 0, 0.0), "not that of distinct supports"),
         (edit("support", 0, -1), "not distinct"),
         (edit("vectors", (0, 0), np.inf), "holds NaN or infinity"),
     ],

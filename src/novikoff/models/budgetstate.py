@@ -35,6 +35,7 @@ def budget_state(learner: BudgetLearner) -> State:
     )
     if learner.draws:
         facts["generator"] = learner.rng.bit_generator.state["state"]
+    held["factor"] = held["factor"][np.triu_indices(len(held["basis"]))]  # the rest is 0
     names = ("alpha", "sums", "touched", "factor", "basis")
     return facts, arrays | {name: held[name] for name in names} | {"support": learner.support}
 
@@ -54,7 +55,9 @@ def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetLearner:
     q = len(basis)
     held: dict[str, Any] = {name: array(arrays, name, np.float64, (k, m)) for name in ("alpha", "sums")}
     held |= {"touched": array(arrays, "touched", np.int64, (m,)), "basis": basis}
-    held["factor"] = array(arrays, "factor", np.float64, (q, q))
+    packed = array(arrays, "factor", np.float64, (q * (q + 1) // 2,))
+    held["factor"] = np.zeros((q, q))
+    held["factor"][np.triu_indices(q)] = packed
     if len(np.unique(basis)) < q or not (held["factor"].diagonal() > 0).all():
         raise ValueError("the factor of the projection is not that of distinct supports")
     held["counts"] = tuple(count(facts, name) for name in COUNTS)
