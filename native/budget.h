@@ -158,7 +158,7 @@ class Budgeted {
     void set_margin_steps(int32_t label, double projected) {
         for (int64_t c = 0; c < columns; ++c) {
             if (!in_margin[c]) continue;
-            if (joint) {  // the difference of two columns moves by 2 tau
+            if (jointly()) {  // the difference of two columns moves by 2 tau
                 const double tau = std::min((1 - (score[label] - score[c])) / (2 * projected), 1.0);
                 if (projected > 0) move[label] = tau, move[c] = -tau;
             } else if (projected > 0) {
@@ -205,7 +205,7 @@ class Budgeted {
     // Columns that a row moves; of joint classes both together count as one.
     int64_t moved() const {
         const auto made = std::count_if(move.begin(), move.end(), [](double s) { return s != 0; });
-        return joint ? made > 0 : made;
+        return jointly() ? made > 0 : made;
     }
 
     int64_t learn(const double* k, int32_t label, const Fit& how) {
@@ -257,6 +257,7 @@ class Budgeted {
         if (budget < 1 || columns < 1) throw std::invalid_argument("a budget and columns are at least 1");
     }
 
+    bool jointly() const { return joint && columns > 1; }  // two classes share a column
     bool has_decided() const { return int64_t(move.size()) == columns; }
     bool full() const { return m >= budget; }
     bool limited() const { return budget < INT64_MAX; }
@@ -289,7 +290,7 @@ class Budgeted {
         for (int64_t c = 0; c < columns; ++c)
             score[c] = lanes16<true>(alpha.data() + c * room, k, m, &size[c]);
         bool acts = false;
-        if (joint) {
+        if (jointly()) {
             int64_t best = -1;  // the first of the highest, the label itself aside if it must win alone
             for (int64_t c = 0; c < columns; ++c)
                 if (!(tie_is_mistake && c == label) && (best < 0 || sign(k, c, best) > 0)) best = c;

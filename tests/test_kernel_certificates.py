@@ -241,7 +241,7 @@ def test_sparse_rows_and_linear_kernels():
 
 def test_what_cannot_be_certified():
     with pytest.raises(
-        ValueError, match="only kernels whose values are exact can be certified: linear, poly"
+        ValueError, match="only kernels whose values are exact can be certified: linear, poly, mono"
     ):
         certify(XOR, LABELS, separated(XOR, LABELS, kernel="rbf"))
     with pytest.raises(ValueError, match="not among the rows, by their numbers"):
@@ -277,5 +277,93 @@ def test_the_commands(tmp_path, monkeypatch):
     run("verify", "xor.json", "xor.csv")
     done = subprocess.run(
         [sys.executable, "-m", "novikoff.checker", "xor.json", "xor.csv"], check=True, capture_output=True
+    )
+    assert done.stdout.startswith(b"verified:")
+
+
+# ---- conjunctions and budgets ------------------------------------------------------------------------
+@given(st.data(), st.integers(1, 5), st.integers(2, 3), st.booleans())
+def test_conjunctions_are_certified_truly_and_tightly(data, d, n_classes, bias):
+    rows = st.lists(st.tuples(*[st.integers(0, 1)] * d), min_size=3, max_size=8, unique=True)
+    X = np.array(data.draw(rows), dtype=float)
+    y = np.array([data.draw(st.integers(0, n_classes - 1)) for _ in X])
+    assume(len(set(y.tolist())) == n_classes)
+    model = separated(X, y, kernel="monotone_conjunction", gamma="scale", fit_intercept=bias, ties="mistake")
+    assume(model.verdict_ == "separated")
+    content = certify(X, y, model).content
+    assert holds(content, X, y.tolist())
+    content["claims"][0]["gamma"] *= 1 + 1e-9
+    assert not holds(content, X, y.tolist())
+    with pytest.raises(checker.Refused, match="margin below gamma"):
+        checker.verify(content, (X, y))
+
+
+def test_changed_bits_are_refused_or_still_true():
+    """The digest is made anew, so that the claim is what is tested."""
+    X, y = np.random.default_rng(0).integers(0, 2, (9, 5)).astype(float), np.arange(9) % 2
+    X = np.unique(X, axis=0)
+    y = y[: len(X)]
+    model = separated(X, y, kernel="monotone_conjunction", gamma="scale", ties="mistake")
+    content = certify(X, y, model).content
+    refused = 0
+    for at in np.ndindex(*X.shape):
+        changed = X.copy()
+        changed[at] = 1 - changed[at]
+        content["digest"] = checker.Data(changed, y).digest
+        try:
+            checker.verify(content, (changed, y))
+        except checker.Refused:
+            refused += 1
+        else:
+            assert holds(content, changed, y.tolist())
+    assert refused
+    changed[at] = 0.5
+    content["digest"] = checker.Data(changed, y).digest
+    with pytest.raises(checker.Refused, match="needs rows of 0 and 1"):
+        checker.verify(content, (changed, y))
+
+
+def test_margins_beyond_floats():
+    """Of 3,000 ones K(x, x) is 2^3000, and γ near 2^1500: the largest float is what can be claimed."""
+    X, y = np.ones((2, 3001)), np.array([0, 1])
+    X[0, 1:] = 0.0
+    model = separated(X, y, kernel="monotone_conjunction", gamma="scale", ties="mistake")
+    with pytest.raises(ValueError, match="a margin below the smallest float"):
+        certify(X, y, model)  # 2 for the first row, beside ‖w‖ = 2^1500
+    X[0, 1:3000] = 1.0
+    model = separated(X, y, kernel="monotone_conjunction", gamma="scale", ties="mistake")
+    (claim,) = certify(X, y, model).claims
+    assert claim["gamma"] == sys.float_info.max
+
+
+@pytest.mark.parametrize("kernel", ["poly", "monotone_conjunction"])
+def test_models_with_a_budget(kernel):
+    """Their coefficients are floats, which are fractions like others."""
+    X = np.array([[a, b, c] for a in (0.0, 1) for b in (0.0, 1) for c in (0.0, 1)])
+    y = (X.sum(axis=1) % 2).astype(int)
+    model = KernelPerceptron(
+        kernel, gamma=1, degree=3, budget=8, max_epochs=500, random_state=0, ties="mistake"
+    ).fit(X, y)
+    assert model.verdict_ == "separated"
+    content = certify(X, y, model).content
+    assert holds(content, X, y.tolist()) and len(content["claims"][0]["rows"]) == 8
+
+
+def test_conjunctions_by_the_commands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.svm").write_text("0\n1 1:1\n1 2:1\n0 1:1 2:1\n")
+    app = make_app(("fit", "certify", "verify"))
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, [*arguments])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    run("fit", "t.svm", "--kernel", "monotone_conjunction", "--epochs", "50", "--ties", "mistake", "--quiet")
+    said = run("certify", "t.svm", "--model", "t.novikoff", "--output", "t.json")
+    assert said.startswith("separable in the space of the kernel monotone_conjunction, with margin at least")
+    assert run("verify", "t.json", "t.svm").startswith("verified:")
+    done = subprocess.run(
+        [sys.executable, "-m", "novikoff.checker", "t.json", "t.svm"], check=True, capture_output=True
     )
     assert done.stdout.startswith(b"verified:")

@@ -8,6 +8,8 @@ are not in order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -120,3 +122,29 @@ def first_not_finite(X: Any, row: int) -> tuple[int, float]:
         return int(X.indices[part][k]), float(X.data[part][k])
     k = int(np.flatnonzero(~np.isfinite(X[row]))[0])
     return k, float(X[row, k])
+
+
+# ---- rows that are no numbers --------------------------------------------------------------------------
+def as_objects(X: Any) -> Any:
+    """X as an array of objects of shape (n,); None where it is a matrix of numbers."""
+    if hasattr(X, "indptr") or hasattr(X, "tocsr"):
+        return None
+    if isinstance(X, list | tuple):
+        if not X or _is_numbers(X[0]):
+            return None
+        objects = np.empty(len(X), dtype=object)
+        for i, x in enumerate(X):  # one by one: an array would be made of lists of one length
+            objects[i] = x
+        return objects
+    array = np.asarray(X)
+    if array.dtype.kind in "OUST" and (array.ndim == 1 or array.shape[1:] == (1,)):
+        return array.reshape(-1).astype(object)
+    return None
+
+
+def _is_numbers(row: Any) -> bool:
+    if isinstance(row, np.ndarray | Number):
+        return True
+    if not isinstance(row, Sequence) or isinstance(row, str | bytes):
+        return False
+    return all(isinstance(value, Number) for value in row)

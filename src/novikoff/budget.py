@@ -68,17 +68,24 @@ class BudgetLearner(ABC):
     def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
         """`learn` for rows that have been checked."""
         before = self.native.updates
-        self._visit(X, labels, order)
-        self.n_rows += X.shape[0]
+        try:
+            self._visit(X, labels, order)
+        finally:  # what was learned before an interrupt has the numbers of these rows
+            self.n_rows += X.shape[0]
         return self.native.updates - before
 
     @abstractmethod
     def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
         """Visit rows; `n_rows` were given before."""
 
+    @property
+    def draws(self) -> bool:
+        """Whether the supports that go are drawn."""
+        return self.policy == "random" and self.budget is not None
+
     def _draws(self, n: int) -> Floats | None:
         """One number in [0, 1) a visit: which support goes, for the policy that asks for it."""
-        return self.rng.random(n) if self.policy == "random" and self.budget is not None else None
+        return self.rng.random(n) if self.draws else None
 
     def add_class(self) -> None:
         """One more class. From two to three, the score s of the second becomes −s, s and 0."""
@@ -95,6 +102,10 @@ class BudgetLearner(ABC):
     @abstractmethod
     def support(self) -> Rows:
         """The supports' numbers, counted over all rows ever given."""
+
+    @abstractmethod
+    def put(self, vectors: Any, numbers: Rows) -> None:
+        """Take these rows for the supports that the native state speaks of."""
 
     @property
     @abstractmethod
@@ -132,7 +143,7 @@ class BudgetLearner(ABC):
     @property
     def reach(self) -> float:
         """R: max √K(x, x), times √2 where an update moves two classes."""
-        return self.radius * (math.sqrt(2) if self.joint else 1.0)
+        return self.radius * (math.sqrt(2) if self.joint and self.n_columns > 1 else 1.0)
 
     @property
     def log2_reach(self) -> float:
@@ -264,6 +275,9 @@ class _RowLearner(BudgetLearner):
     def support(self) -> Rows:
         return self.native.supports()[3]
 
+    def put(self, vectors: Any, numbers: Rows) -> None:
+        self.native.set_supports(rows_of(vectors), numbers)
+
     @property
     def memory(self) -> int:
         return self.native.bytes
@@ -309,12 +323,21 @@ class _CalledLearner(BudgetLearner):
         return X
 
     def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
-        for row in range(X.shape[0]) if order is None else order.tolist():
-            self._visit_row(X, row, int(labels[row]))
+        """Rows ahead are asked for together, in ever larger blocks, as long as no support changes."""
+        order = np.arange(X.shape[0]) if order is None else order
+        at, size = 0, 1
+        while at < len(order):
+            block = order[at : at + size]
+            size = min(2 * size, PART)
+            for row, values in zip(block.tolist(), self._values(X, block), strict=True):
+                at += 1
+                if self._visit_row(X, row, int(labels[row]), values):
+                    size = 1
+                    break
 
-    def _visit_row(self, X: Any, row: int, label: int) -> None:
-        here = np.array([row], dtype=np.int64)
-        values = self._values(X, here)
+    def _visit_row(self, X: Any, row: int, label: int, values: Floats) -> bool:
+        """Visit a row with these kernel values; whether it became a support."""
+        here, place = np.array([row], dtype=np.int64), -1
         draws = self._draws(1)
         if self.native.decide(values, label):
             taken, own = self.kernel.take(X, here), np.empty((1, 1))
@@ -328,20 +351,22 @@ class _CalledLearner(BudgetLearner):
                 self._panel = None
                 self.taken[place : place + 1], self.numbers[place : place + 1] = [taken], [row + self.n_rows]
         self.native.visits += 1
+        return place >= 0
 
     def _values(self, X: Any, rows: Rows) -> Floats:
-        """The kernel values of a row with the supports."""
-        values = np.zeros((1, len(self.taken)))
+        """The kernel values of some rows with the supports."""
+        values = np.zeros((len(rows), len(self.taken)))
         if self.taken:
-            self._supports().values(self.kernel.rows(X), rows, 0, 1, values)
-        line: Floats = values[0]
-        return line
+            self._supports().values(self.kernel.rows(X), rows, 0, len(rows), values)
+        return values
 
     def _of_oldest(self, X: Any) -> Floats:
         place, first = self.native.oldest, np.zeros(1, dtype=np.int64)
         if isinstance(self.kernel, PrecomputedKernel):
-            return self._values(X, first + self.numbers[place])
-        return self._values(self.taken[place], first)
+            values = self._values(X, first + self.numbers[place])
+        else:
+            values = self._values(self.taken[place], first)
+        return np.asarray(values[0])
 
     def _supports(self) -> Panel:
         if self._panel is None:
@@ -356,11 +381,21 @@ class _CalledLearner(BudgetLearner):
     def vectors(self) -> Any:
         if self.taken and sp.issparse(self.taken[0]):
             return sp.vstack(self.taken, format="csr")
-        return np.concatenate(self.taken) if self.taken else np.zeros((0, 0))
+        if not self.taken:
+            return (
+                np.zeros(0, dtype=np.int64)
+                if isinstance(self.kernel, PrecomputedKernel)
+                else np.zeros((0, 0))
+            )
+        return np.concatenate(self.taken)
 
     @property
     def support(self) -> Rows:
         return np.array(self.numbers, dtype=np.int64)
+
+    def put(self, vectors: Any, numbers: Rows) -> None:
+        self.taken = [vectors[i : i + 1] for i in range(len(numbers))]
+        self.numbers, self._panel = numbers.tolist(), None
 
     @property
     def memory(self) -> int:
@@ -427,10 +462,10 @@ def budget_learner(
 
 def own_generator(rng: np.random.Generator) -> np.random.Generator:
     """One for the policy 'random', so that the order of the rows is the same under every policy."""
-    try:
-        return rng.spawn(1)[0]
-    except TypeError:  # made from a legacy RandomState, which has nothing to spawn from
-        return np.random.default_rng(int(rng.integers(2**63)))
+    seeds = rng.bit_generator.seed_seq
+    if isinstance(seeds, np.random.SeedSequence):
+        return np.random.default_rng(seeds.spawn(1)[0])
+    return np.random.default_rng(int(rng.integers(2**63)))  # a legacy RandomState has nothing to spawn from
 
 
 def row_learner(
@@ -438,6 +473,26 @@ def row_learner(
 ) -> BudgetLearner:
     """The same for a kernel of native/gram.h; columns may be added later where supports are sparse."""
     return _RowLearner(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
+
+
+def restored(
+    kernel: Kernel,
+    n_classes: int,
+    vectors: Any,
+    numbers: Rows,
+    state: dict[str, Any],
+    *,
+    n_features: int,
+    **options: Any,
+) -> BudgetLearner:
+    """A learner as it was, from its supports, their numbers and the native state."""
+    if isinstance(kernel, NamedKernel):
+        learner = row_learner(kernel, n_classes, n_features, sparse=is_sparse(vectors), **options)
+    else:
+        learner = _CalledLearner(kernel, n_classes, **options)
+    learner.native.set_state(state)
+    learner.put(vectors, numbers)
+    return learner
 
 
 def _equal(a: Any, b: Any) -> bool:

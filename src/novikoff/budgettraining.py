@@ -59,15 +59,14 @@ def _pass(learner: BudgetLearner, X: Any, labels: Ints, order: Rows | None, epoc
 def _judge(learner: BudgetLearner, X: Any, labels: Ints, run: Run, n_jobs: int | None) -> None:
     """Is every row strictly on its own side? The signs of scores are exact; differences of them are not."""
     scores = learner.scores(X, averaged=False, n_jobs=n_jobs)
-    if run.converged:
-        run.consistent = True
+    run.consistent = run.converged or bool((learner.winners(scores) == labels).all())
     if learner.joint:
         return
     positive = labels[:, None] == (1 if learner.n_columns == 1 else np.arange(learner.n_columns))
     margins = np.where(positive, scores, -scores)
     if margins.min(initial=math.inf) > 0:
         run.verdict, run.consistent = "separated", True
+    if learner.native.size and not isinstance(learner.kernel, PrecomputedKernel):
         alpha = learner.coefficients(averaged=False)
-        if not isinstance(learner.kernel, PrecomputedKernel):
-            squares = np.sum(alpha * learner.scores(learner.vectors, averaged=False), axis=0)
-            run.margin = float((margins.min(axis=0) / np.sqrt(np.maximum(squares, 5e-324))).min())
+        squares = np.sum(alpha * learner.scores(learner.vectors, averaged=False), axis=0)
+        run.margin = float((margins.min(axis=0) / np.sqrt(np.maximum(squares, 5e-324))).min())

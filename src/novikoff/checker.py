@@ -16,6 +16,7 @@ import math
 import re
 import sys
 from fractions import Fraction
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,7 +77,7 @@ class Data:
         self.digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
         starts, self.ends = np.cumsum(counts) - counts, np.append(0, np.cumsum(counts + 1))
         self.values, self.width = np.insert(values.astype(float), starts, 1), int(columns.max(initial=-1)) + 2
-        self.columns = np.insert(columns + 1, starts, 0)
+        self.columns, self.bits = np.insert(columns + 1, starts, 0), bits_of(self.values)
 
     def take(self, rows: Any) -> tuple[Any, Any, Any]:
         """The columns and values of these rows, and where in them each row starts."""
@@ -84,6 +85,13 @@ class Data:
         starts = np.cumsum(size) - size
         place = np.arange(size.sum()) + np.repeat(self.ends[rows] - starts, size)
         return self.columns[place], self.values[place], starts
+
+    def written_out(self, row: int) -> Any:
+        """All columns of a row but the first, as whole numbers over 2^bits."""
+        columns, values, _ = self.take(np.array([row]))
+        x = np.zeros(self.width, dtype=object)
+        x[columns] = wholes(values, self.bits)
+        return x[1:]
 
 
 def as_text(label: Any) -> str:
@@ -143,13 +151,6 @@ def wholes(values: Any, bits: int) -> Any:
     return np.array([(m << bits) // d for m, d in ratios], dtype=object).reshape(values.shape)
 
 
-def squared(vectors: Any, bits: int, c_squared: Fraction) -> Fraction:
-    """The square of the length of vectors, given as whole numbers over 2^bits."""
-    first, others = (vectors[:, 0] ** 2).sum(), (vectors[:, 1:] ** 2).sum()
-    need(c_squared or not first, "bias is 0, but not the intercept")
-    return Fraction(others + (first / c_squared if first else 0), 1 << 2 * bits)
-
-
 def root(q: Fraction) -> float:
     """A float above √q, by less than a part in 2^50."""
     above = math.isqrt(q.numerator * q.denominator << 128) + 1
@@ -160,7 +161,17 @@ class Weights:
     """A vector for each class: `exact` are whole numbers over 2^bits, `approx` the floats nearest to them."""
 
     def __init__(self, exact: Any, bits: int) -> None:
-        self.exact, self.bits, self.approx = exact, bits, (exact / (1 << bits)).astype(float)
+        self.exact, self.bits = exact, bits
+
+    @cached_property
+    def approx(self) -> Any:
+        return (self.exact / (1 << self.bits)).astype(float)
+
+    def square(self, c_squared: Fraction) -> Fraction:
+        """The square of the length of all vectors together."""
+        first, others = (self.exact[:, 0] ** 2).sum(), (self.exact[:, 1:] ** 2).sum()
+        need(c_squared or not first, "bias is 0, but not the intercept")
+        return Fraction(others + (first / c_squared if first else 0), 1 << 2 * self.bits)
 
 
 class Checker:
@@ -176,21 +187,19 @@ class Checker:
             raise Refused(f"rows have the label {label!r}, which is none of the classes")
         self.y = np.array([place[label] for label in data.labels])
         self.c_squared = Fraction(size(certificate["bias"], "bias")) ** 2
-        self.bits = max(bits_of(data.values), self.c_squared.denominator.bit_length())
+        self.bits = max(data.bits, self.c_squared.denominator.bit_length())
 
-    def parts(self, start: int, end: int) -> list[Any]:
-        """The numbers from start to end, in parts of which the rows fit into memory."""
-        step = max(ENTRIES // (self.K * (len(self.data.values) // self.data.n)), 1)
-        return [np.arange(k, min(k + step, end)) for k in range(start, end, step)]
-
-    def gap(self, w: Weights, row: int, own: int, rival: int) -> Fraction:
-        """The score of a class less that of another, exactly."""
+    def scores(self, w: Weights, row: int) -> tuple[Any, int]:
+        """Of every class, exactly: whole numbers over a power of two, and the exponent of that."""
         columns, values, _ = self.data.take(np.array([row]))
-        total = wholes(values, self.bits) @ (w.exact[own, columns] - w.exact[rival, columns])
-        return Fraction(total, 1 << w.bits + self.bits)
+        return w.exact[:, columns] @ wholes(values, self.data.bits), w.bits + self.data.bits
 
     def signs(self, w: Weights, rows: Any, own: Any, level: float = 0.0) -> Any:
         """Whether each gap, of a row's own class to every class, is above (1), at or below (−1) the level."""
+        step = max(ENTRIES // (self.K * (len(self.data.values) // self.data.n)), 1)
+        if len(rows) > step:  # in parts that fit into memory
+            cuts = range(0, len(rows), step)
+            return np.concatenate([self.signs(w, rows[k:][:step], own[k:][:step], level) for k in cuts])
         columns, values, starts = self.data.take(rows)
         product, at = w.approx[:, columns] * values, (np.arange(len(rows)), own)
         score = np.add.reduceat(product, starts, axis=1).T
@@ -198,13 +207,15 @@ class Checker:
         over, reach = score[at][:, None] - score - level, reach[at][:, None] + reach + abs(level)
         # Weights, n products and sums are rounded, in any order by (1 + 2^-53)^(n + 4), or underflow.
         error = (np.diff(starts, append=len(values))[:, None] + 8) * (reach * 2**-52 + 2**-1070)
-        if level == 0 and w.bits + self.bits < 1000:  # whole numbers below 2^53, over 2^bits, are not rounded
-            error[reach < 2.0 ** (52 - w.bits - self.bits)] = -1
+        grid = w.bits + self.data.bits
+        if level == 0 and grid < 1000:  # whole numbers below 2^53, over 2^grid, are not rounded
+            error[reach < 2.0 ** (52 - grid)] = -1
         over[at], error[at] = math.inf, -1
-        out = np.sign(over)
+        out = np.sign(over).astype(np.int8)
         for i, rival in np.argwhere(~(np.abs(over) > error)).tolist():
-            true = self.gap(w, rows[i], own[i], rival) - Fraction(level)
-            out[i, rival] = (true > 0) - (true < 0)
+            exact, bits = self.scores(w, rows[i])
+            gap = Fraction(exact[own[i]] - exact[rival], 1 << bits) - Fraction(level)
+            out[i, rival] = (gap > 0) - (gap < 0)
         return out
 
     def wrong(self, w: Weights, rows: Any, level: float = 0.0) -> Any:
@@ -215,99 +226,84 @@ class Checker:
 
     def model(self, claim: Any) -> Weights:
         """The vectors of a claim; of two classes, the first has the score 0."""
-        k, wide, coef = self.K if self.K > 2 else 1, self.data.width - 1, claim["coef"]
-        need(type(coef) is list and len(coef) == k, f"coef must be {k} list(s) of numbers")
-        w = [numbers(vector, "coef") for vector in coef]
-        need(wide <= min(map(len, w)) == max(map(len, w)), f"coef must have {wide} columns, as the data")
-        intercept, vectors = numbers(claim["intercept"], "intercept"), np.zeros((self.K, 1 + len(w[0])))
+        coef, intercept = vectors(claim["coef"], self.K, "coef"), numbers(claim["intercept"], "intercept")
+        k, wide = self.K if self.K > 2 else 1, self.data.width - 1
+        need(wide <= coef.shape[1], f"coef must have {wide} columns, as the data")
         need(len(intercept) == k, f"intercept must have {k} number(s)")
-        vectors[-k:] = np.column_stack([intercept, np.stack(w)])
-        return Weights(wholes(vectors, bits_of(vectors)), bits_of(vectors))
+        w = np.column_stack([np.zeros(self.K), coef])
+        w[-k:, 0] = intercept
+        return Weights(wholes(w, bits_of(w)), bits_of(w))
 
-    def separable(self, claim: Any) -> str:
-        """u·z > 0 and (u·z)² ≥ γ²·(u·u) for every z."""
-        w, gamma = self.model(claim), size(claim["gamma"], "gamma")
-        need(gamma > 0, "gamma must be positive")
-        least = Fraction(gamma) ** 2 * squared(w.exact, w.bits, self.c_squared)
-        for rows in self.parts(0, self.data.n):
-            for i, rival in np.argwhere(self.signs(w, rows, self.y[rows], root(least)) < 0).tolist():
-                value = self.gap(w, rows[i], self.y[rows[i]], rival)
-                enough = value > 0 and value * value >= least
-                need(enough, f"row {rows[i]} has a margin below gamma={gamma!r}")
-        return f"separable, with margin at least {gamma!r}"
-
-    def kernel(self, given: Any, supports: Any, rows: Any) -> tuple[Any, int]:
-        """K(support, row) + c², as whole numbers over a power of two, and the exponent of that.
+    def dual(self, claim: Any) -> tuple[Any, Fraction]:
+        """w = Σ α·φ(row) for each class, where φ(x)·φ(z) = K(x, z) + c²: its scores, as above, and w·w.
 
         K(x, z) is (gamma·x·z + coef0)^degree, or 2^(x·z) for rows of 0 and 1 (monotone_conjunction).
         """
-        fields = "name gamma coef0 degree"
+        data, given, fields = self.data, claim["kernel"], "name gamma coef0 degree"
         need(type(given) is dict and {*given} == {*fields.split()}, f"a kernel has the fields {fields}")
         gamma, coef0 = (Fraction(size(given[name], name)) for name in ("gamma", "coef0"))
-        (degree,), wide = indices([given["degree"]], MAX_DEGREE + 1, "degree"), self.data.width
-        need(max(len(supports), len(rows)) * wide <= MAX_CELLS, "the rows are too wide for a kernel's claim")
-        dense = []
-        for some in (supports, rows):
-            columns, values, starts = self.data.take(some)
-            dense.append(np.zeros((len(some), wide), dtype=object))
-            at = np.repeat(np.arange(len(some)), np.diff(starts, append=len(values)))
-            dense[-1][at, columns] = wholes(values, self.bits)
-        products = dense[0][:, 1:] @ dense[1][:, 1:].T  # over 2^(2·bits)
-        if given["name"] == "monotone_conjunction":
-            need((self.data.values == 1).all(), "a monotone conjunction needs rows of 0 and 1")
-            fits = gamma == 1 and coef0 == 0 and degree == 1
-            need(fits, "a monotone conjunction has gamma=1, coef0=0, degree=1")
-            need(wide <= MAX_BITS, "the kernel's values are too long to be written down")
-            power = self.c_squared.denominator.bit_length() - 1
-            values = 2 ** (products >> 2 * self.bits) << power
-        else:
-            need(given["name"] == "poly" and degree > 0, "the kernel must be poly or monotone_conjunction")
-            scales = [gamma.denominator << 2 * self.bits, coef0.denominator, self.c_squared.denominator]
-            one, power = max(scales), (max(scales).bit_length() - 1) * degree
-            need(power <= MAX_BITS, "the kernel's values are too long to be written down")
-            values = (
-                products * gamma.numerator * (one // scales[0]) + coef0.numerator * (one // scales[1])
-            ) ** degree
-        return values + int(self.c_squared * (1 << power)), power
+        (degree,) = indices([given["degree"]], MAX_DEGREE + 1, "degree")
+        rows, alpha = indices(claim["rows"], data.n, "rows"), vectors(claim["alpha"], self.K, "alpha")
+        need(len({*rows}) == len(rows) > 0, "rows must be some, each once")
+        need(len(rows) * max(len(rows), data.width) <= MAX_CELLS, "there are too many rows, or too wide ones")
+        need(alpha.shape[1] == len(rows), "alpha must have a number for each row")
+        poly = given["name"] == "poly" and degree > 0
+        need(
+            poly or given["name"] == "monotone_conjunction", "the kernel must be poly or monotone_conjunction"
+        )
+        need(poly or (data.values == 1).all(), "a monotone conjunction needs rows of 0 and 1")
+        plain = gamma == 1 and coef0 == 0 and degree == 1
+        need(poly or plain, "a monotone conjunction has gamma=1, coef0=0, degree=1")
+        one = max(gamma.denominator << 2 * data.bits, coef0.denominator, self.c_squared.denominator)
+        power, bits = (one.bit_length() - 1) * degree, bits_of(alpha)  # of K and of α
+        need(power + data.width <= MAX_BITS, "the kernel's values are too long to be written down")
+        factor, constant, more = (
+            int(gamma * one) >> 2 * data.bits,
+            int(coef0 * one),
+            int(self.c_squared * 2**power),
+        )
+        # Sums of products of whole numbers that stay below 2^53 are the same in floats, and quicker.
+        longest = math.log2(np.abs(data.values).max()) + data.bits + math.log2(data.width)
+        kind, alpha = float if 2 * longest < 53 else object, wholes(alpha, bits)
+        supports = np.stack([data.written_out(row) for row in rows]).astype(kind)
 
-    def kernel_margin(self, claim: Any) -> tuple[Fraction, int, Fraction]:
-        """The smallest w·z, its row, and w·w, for w = Σ α·φ(support) of each class, φ being the kernel's."""
-        k, given, alpha = self.K if self.K > 2 else 1, claim["kernel"], claim["alpha"]
-        supports = np.array(indices(claim["rows"], self.data.n, "rows"), dtype=int)
-        need(len(supports) ** 2 <= MAX_CELLS, "there are too many rows with an alpha")
-        need(len({*supports.tolist()}) == len(supports) > 0, "rows must be some, each once")
-        need(type(alpha) is list and len(alpha) == k, f"alpha must be {k} list(s) of numbers")
-        floats = [numbers(vector, "alpha") for vector in alpha]
-        need(all(len(vector) == len(supports) for vector in floats), "alpha must have a number for each row")
-        stacked = np.stack(floats)
-        bits, a = bits_of(stacked), np.zeros((self.K, len(supports)), dtype=object)
-        a[-k:] = wholes(stacked, bits)  # of two classes, the first has the score 0
-        values, power = self.kernel(given, supports, supports)
-        square, least = Fraction((a * (a @ values)).sum(), 1 << power + 2 * bits), []
-        step = max(ENTRIES // max(self.data.width, len(supports)), 1)
-        for start in range(0, self.data.n, step):
-            rows = np.arange(start, min(start + step, self.data.n))
-            scores = a @ self.kernel(given, supports, rows)[0]
-            for row, score in zip(rows.tolist(), scores.T.tolist(), strict=True):
-                own = score.pop(self.y[row])
-                least.append((own - max(score), row))
-        gap, row = min(least)
-        return Fraction(gap, 1 << power + bits), row, square
+        def values(row: int) -> Any:  # of K with every support, over 2^power; products are over 2^(2·bits)
+            products = [int(p) for p in supports @ data.written_out(row).astype(kind)]
+            K = [(p * factor + constant) ** degree if poly else 1 << p + power for p in products]
+            return np.array(K, dtype=object) + more
 
-    def kernel_separable(self, claim: Any) -> str:
-        """w·z > 0 and (w·z)² ≥ γ²·(w·w) for every z, in the kernel's space with the bias coordinate c."""
-        gamma, (gap, row, square) = size(claim["gamma"], "gamma"), self.kernel_margin(claim)
+        square = (alpha * (alpha @ np.stack([values(row) for row in rows]))).sum()
+        return lambda row: (alpha @ values(row), power + bits), Fraction(square, 1 << power + 2 * bits)
+
+    def gap(self, scores: Any, row: int) -> Fraction:
+        """The score of a row's own class less the best of the others, exactly."""
+        exact, bits = scores(row)
+        return Fraction(exact[self.y[row]] - max(np.delete(exact, self.y[row])), 1 << bits)
+
+    def separable(self, claim: Any) -> str:
+        """u·z > 0 and (u·z)² ≥ γ²·(u·u) for every z, in the space of the rows or of a kernel."""
+        gamma, rows, where = size(claim["gamma"], "gamma"), np.arange(self.data.n), ""
         need(gamma > 0, "gamma must be positive")
-        enough = gap > 0 and gap * gap >= Fraction(gamma) ** 2 * square
-        need(enough, f"row {row} has a margin below gamma={gamma!r} in the kernel's space")
-        said = claim["kernel"]["name"]
-        if said == "poly":
-            said = "({gamma!r}·x·z + {coef0!r})^{degree}".format(**claim["kernel"])
-        return f"separable in the space of the kernel {said}, with margin at least {gamma!r}"
+        if "kernel" in claim:
+            scores, square = self.dual(claim)
+            formula = (
+                "({gamma!r}·x·z + {coef0!r})^{degree}" if claim["kernel"]["name"] == "poly" else "{name}"
+            )
+            where = " in the space of the kernel " + formula.format(**claim["kernel"])
+        else:
+            u = self.model(claim)
+            scores, square = partial(self.scores, u), u.square(self.c_squared)
+            level = root(Fraction(gamma) ** 2 * square)  # most are far enough above it for floats to tell
+            rows = rows[(self.signs(u, rows, self.y, level) < 0).any(axis=1)]
+        for row in rows.tolist():
+            gap = self.gap(scores, row)
+            enough = gap > 0 and gap * gap >= Fraction(gamma) ** 2 * square
+            need(enough, f"row {row} has a margin below gamma={gamma!r}{where}")
+        return f"separable{where}, with margin at least {gamma!r}"
 
     def errors(self, claim: Any) -> str:
-        w = self.model(claim)
-        made = sum(int(self.wrong(w, rows).any(axis=1).sum()) for rows in self.parts(0, self.data.n))
+        """So many rows are mistakes under the tie rule, no more and no fewer."""
+        made = int(self.wrong(self.model(claim), np.arange(self.data.n)).any(axis=1).sum())
         need([made] == indices([claim["errors"]], MAX_VISITS, "errors"), f"the model makes {made} errors")
         return f"the model makes exactly {made} errors"
 
@@ -334,7 +330,7 @@ class Checker:
         total = np.zeros((self.K, self.data.width), dtype=object)
         for (row, rival), weight in zip(pairs, weights, strict=True):
             self.add(total, row, rival, weight)
-        return squared(total, self.bits, self.c_squared)
+        return Weights(total, self.bits).square(self.c_squared)
 
     def margin_at_most(self, claim: Any) -> str:
         """‖Σ α·z‖ ≤ ε·Σα with α ≥ 0: the smallest u·z is at most Σ α·(u·z)/Σα ≤ ε when u has length 1.
@@ -376,10 +372,9 @@ class Checker:
         for k, now in enumerate([*updates, visits]):
             start = updates[k - 1] + 1 if k else 0
             end = min(now, start + n) if cyclic else now  # one round with the same W says it of all
-            for part in self.parts(start, end):
-                rows = path[part % len(path)]
-                for at in np.flatnonzero(self.wrong(w, rows, -epsilon).any(axis=1)):
-                    raise Refused(f"visit {part[at]}, of row {rows[at]}, is a mistake that is left out")
+            rows = path[np.arange(start, end) % len(path)]
+            for at in np.flatnonzero(self.wrong(w, rows, -epsilon).any(axis=1)):
+                raise Refused(f"visit {start + at}, of row {rows[at]}, is a mistake that is left out")
             if now < visits:
                 row, rival = pairs[k]
                 s = self.signs(w, np.array([row]), np.array([rival]))[0]
@@ -398,7 +393,7 @@ class Checker:
 
 CLAIMS = {  # who checks each, and what it has to hold
     "separable": (Checker.separable, "claim coef intercept gamma"),
-    "kernel separable": (Checker.kernel_separable, "claim kernel rows alpha gamma"),
+    "kernel separable": (Checker.separable, "claim kernel rows alpha gamma"),
     "inseparable": (Checker.margin_at_most, "claim rows rivals weights"),
     "margin at most": (Checker.margin_at_most, "claim epsilon rows rivals weights"),
     "errors": (Checker.errors, "claim coef intercept errors"),
@@ -412,6 +407,15 @@ def numbers(values: Any, name: str) -> Any:
         fits = math.isfinite(value) if type(value) is float else type(value) is int and abs(value) <= 2**53
         need(fits, f"{name} must be finite numbers")
     return np.array(values, dtype=float)
+
+
+def vectors(given: Any, K: int, name: str) -> Any:
+    """A list of numbers for each class; of two classes, for the second, and the first has zeros."""
+    k = K if K > 2 else 1
+    need(type(given) is list and len(given) == k, f"{name} must be {k} list(s) of numbers")
+    lists = [numbers(vector, name) for vector in given]
+    need(len({*map(len, lists)}) == 1, f"the lists of {name} must have one length")
+    return np.stack([np.zeros(len(lists[0]))] * (K - k) + lists)
 
 
 def size(value: Any, name: str) -> float:
@@ -470,10 +474,7 @@ def verify(certificate: Any, data: tuple[Any, Any]) -> list[str]:
 if __name__ == "__main__":
     try:
         need(len(sys.argv) in (3, 4), "expected the arguments CERTIFICATE DATA [LABEL_COLUMN]")
-        print(
-            "verified:",
-            *verify(read_certificate(sys.argv[1]), read_data(sys.argv[2], *sys.argv[3:])),
-            sep="\n  ",
-        )
+        said = verify(read_certificate(sys.argv[1]), read_data(sys.argv[2], *sys.argv[3:]))
+        print("verified:", *said, sep="\n  ")
     except (Refused, OSError) as error:
         sys.exit(f"refused: {error}")

@@ -19,6 +19,7 @@ from novikoff.arrays import in_order, is_sparse, rows_of
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
 from novikoff.model import Floats, Ints, threads
+from novikoff.sources.block import BadValue
 from novikoff.training import Run
 
 PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
@@ -31,7 +32,12 @@ def pack(X: Any) -> _core.Bits:
     """Rows of 0 and 1 as bits; ValueError names the first other value."""
     if is_sparse(X) and not getattr(X, "has_canonical_format", True):
         X = in_order(X)  # repeated indices are one value: their sum
-    return _core.Bits(rows_of(X))
+    try:
+        return _core.Bits(rows_of(X))
+    except ValueError:
+        values = X.data if is_sparse(X) else X
+        why = "the monotone-conjunction kernel takes rows of 0 and 1."
+        raise BadValue(X, (values != 0) & (values != 1), why) from None
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,10 @@ class MonotoneConjunction(Kernel):
     """2^|a ∧ b|, and 1 more for a bias."""
 
     offset: float = 0.0
+
+    @property
+    def title(self) -> str:
+        return "monotone_conjunction"
 
     def rows(self, X: Any) -> Any:
         return X

@@ -96,9 +96,9 @@ class DualLearner:
         room = 0 if cache_bytes is None else cache_bytes - least
         if room < 0:
             raise ValueError(
-                f"cache_mb={(cache_bytes or 0) / 2**20:.3g} is too small for {n:,} rows and "
+                f"cache_mb={((cache_bytes or 0) + 1) / 2**20:.3g} is too small for {n:,} rows and "
                 f"{earlier.n_classes} classes: their scores and one block of kernel values take "
-                f"{math.ceil(least / 2**10) / 2**10:.4g}, the least that works."
+                f"{math.ceil(1000 * least / 2**20) / 1000}, the least that works."
             )
         self.cache = _Columns(room // (8 * max(n, 1)))
         self.panel, self.rows = kernel.panels(X), kernel.rows(X)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from novikoff.arrays import in_order, rows_of
+from novikoff.budget import BudgetLearner
 from novikoff.conjunctions import ConjunctionLearner, MonotoneConjunction
 from novikoff.dual import PART, DualLearner
 from novikoff.dualmodel import DualModel
@@ -199,10 +200,10 @@ def _exactly(learner: DualLearner, row: int, c: int) -> float:
 
 
 # ---- the report --------------------------------------------------------------------------------------
-def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int) -> Report:
+def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str, n_features: int) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
     radius = model.reach
-    timed = all("seconds" in record for record in run.history)  # else it comes from a file
+    timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
     upper, margin = model.margin_upper, run.margin if run.verdict == "separated" else 0.0
     bound, _ = theorem(Settings(), 1.0)
     parts = 1 if model.joint or model.n_columns == 1 else model.n_columns
@@ -210,6 +211,8 @@ def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int
         bound, upper_of_all = f"the sum of {parts} classes' {bound}", math.inf
     else:
         upper_of_all = upper
+    if isinstance(model, BudgetLearner):
+        bound, margin = "", 0.0  # what was projected or removed is lost to the proof
     return Report(
         model=name,
         rule="perceptron",
@@ -218,7 +221,7 @@ def summarize(model: DualModel, run: Run, name: str, order: str, n_features: int
         n_classes=model.n_classes,
         n_epochs=len(run.history),
         converged=run.converged,
-        mistakes=model.n_updates,
+        mistakes=model.n_mistakes,
         updates=model.n_updates,
         last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
         verdict=run.verdict,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.labels import Classes, Labels, Renaming, as_text
+from novikoff.sources.block import by_name
 from novikoff.sources.source import Source
 from novikoff.streaming import Progress, Watch
 
@@ -119,7 +120,8 @@ def evaluate(
                 f"{'text' if numbers else 'a number'}, but the model's classes are "
                 f"{'numbers' if numbers else 'text'}, such as {names[0]!r}."
             )
-        true, predicted = classes.find(labels), places.find(model.predict(block.X, n_jobs))
+        with by_name(block.where, source.features):
+            true, predicted = classes.find(labels), places.find(model.predict(block.X, n_jobs))
         known = true >= 0
         if not known.all():
             out.unknown.update(as_text(label) for label in labels[~known].tolist())

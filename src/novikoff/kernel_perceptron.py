@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from copy import deepcopy
-from numbers import Integral, Number
+from dataclasses import fields
+from numbers import Integral
 from os import PathLike, fspath
 from typing import Any, Self
 
@@ -15,16 +14,17 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff import budgettraining, dualtraining
-from novikoff.budget import budget_learner, own_generator
+from novikoff import kernelfitting
+from novikoff.arrays import as_objects
 from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
-from novikoff.conjunctions import MonotoneConjunction
 from novikoff.dualmodel import DualModel
-from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, Rows, kernel_by_name
+from novikoff.dualtraining import sound
+from novikoff.kernelfitting import Fitted, KernelSettings, parameters_of
+from novikoff.kernels import PrecomputedKernel, Rows
 from novikoff.labels import Classes
-from novikoff.model import Floats, Ints
-from novikoff.models.dualstate import kernel_state
+from novikoff.model import Floats
 from novikoff.models.kernel import KernelModel
+from novikoff.models.kernelstate import kernel_state
 from novikoff.models.loading import load_model
 from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
 from novikoff.report import Report
@@ -128,7 +128,7 @@ class KernelPerceptron(RowClassifier):
         "callback",
     )
     _table = KERNEL_PARAMETERS
-    _dual: DualModel
+    _dual: Fitted
     _run: Run
 
     def __init__(
@@ -186,22 +186,11 @@ class KernelPerceptron(RowClassifier):
         raw = X
         X, classes, labels, _ = self._read_all(X, y, None)
         X = self._sound(X)
-        if self.budget is not None:
-            return self._fit_budget(raw, X, Classes(classes), labels)
-        earlier = self._empty(X, len(classes))
-        model, run = dualtraining.fit(
-            earlier,
-            X,
-            labels,
-            self._plan(),
-            tie_is_mistake=self.ties == "mistake",
-            cache_bytes=int(self.cache_mb * 2**20),
-        )
+        model, run = self._settings().fit(X, labels, len(classes), self._plan())
         self._set_features(raw, X)
         self._set_classes(Classes(classes))
         self._set_run(model, run)
-        if not run.interrupted:
-            self._warn_unless_separated()
+        self._warn_unless_separated()
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -220,57 +209,21 @@ class KernelPerceptron(RowClassifier):
         X = self._read(X, reset=not begun)
         y = self._read_labels(X, y)
         known, labels = self._meet(y, classes, begun=begun)
-        X = self._sound(X)
-        if self.budget is not None:
-            return self._fit_budget(raw, X, known, labels, once=True)
-        earlier = self._dual if begun else self._empty(X, len(known.labels))
+        X, settings = self._sound(X), self._settings()
         if begun:
-            self._check_unchanged(earlier)
-        model, run = dualtraining.learn(
-            earlier,
-            X,
-            labels,
-            tie_is_mistake=self.ties == "mistake",
-            cache_bytes=int(self.cache_mb * 2**20),
-            n_jobs=self.n_jobs,
-        )
+            settings.check_unchanged(self._dual)
+            earlier = self._dual
+        else:
+            earlier = settings.begin(X, len(known.labels), generator(self.random_state))
+        model, run = settings.learn(earlier, X, labels, self.n_jobs)
         if not begun:
             self._set_features(raw, X)
         self._set_classes(known)
         self._set_run(model, run)
         return self
 
-    def _fit_budget(self, raw: Any, X: Any, classes: Classes, labels: Ints, *, once: bool = False) -> Self:
-        """Learn within the budget: from scratch, or going on from what there is, by one pass."""
-        plan, begun = self._plan(), once and "_dual" in vars(self)
-        if begun:
-            self._check_unchanged(self._dual)
-            learner: Any = self._dual if isinstance(self._dual.kernel, NamedKernel) else deepcopy(self._dual)
-        else:
-            learner = budget_learner(
-                self._kernel(X),
-                len(classes.labels),
-                X,
-                budget=int(self.budget or 0),
-                policy=self.budget_policy,
-                joint=self.multiclass == "joint" and len(classes.labels) > 2,
-                tie_is_mistake=self.ties == "mistake",
-                rng=own_generator(plan.rng),
-            )
-        run = (
-            budgettraining.learn(learner, X, labels) if once else budgettraining.fit(learner, X, labels, plan)
-        )
-        if not begun:
-            self._set_features(raw, X)
-        self._set_classes(classes)
-        self._set_run(learner, run)
-        if not once:
-            self._warn_unless_separated()
-        return self
-
-    def _empty(self, X: Any, n_classes: int) -> DualModel:
-        joint = self.multiclass == "joint" and n_classes > 2
-        return DualModel.empty(self._kernel(X), n_classes, joint=joint, like=X)
+    def _settings(self) -> KernelSettings:
+        return KernelSettings(**{field.name: getattr(self, field.name) for field in fields(KernelSettings)})
 
     def _plan(self) -> Plan:
         return Plan(
@@ -282,50 +235,9 @@ class KernelPerceptron(RowClassifier):
             callback=self.callback,
         )
 
-    def _kernel(self, X: Any) -> Kernel:
-        """The kernel with its parameters, as the training rows decide them."""
-        offset = 1.0 if self.fit_intercept else 0.0
-        if callable(self.kernel):
-            return FunctionKernel(self.kernel, dict(self.kernel_params or {}), offset)
-        if self.kernel == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"a precomputed kernel has a row and a column for each training row, but X has the shape "
-                    f"{X.shape}, which is not square."
-                )
-            return PrecomputedKernel(X.shape[0], offset)
-        if self.kernel == "monotone_conjunction":
-            return MonotoneConjunction(offset)
-        return kernel_by_name(
-            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0, offset=offset
-        )
-
-    def _check_unchanged(self, earlier: DualModel) -> None:
-        """The parameters that make the model must be those it was begun with."""
-        kernel, joint = earlier.kernel, self.multiclass == "joint" and earlier.n_classes > 2
-        same = joint == earlier.joint and bool(kernel.offset) == bool(self.fit_intercept)
-        policy = getattr(earlier, "budget", None), getattr(earlier, "policy", self.budget_policy)
-        same = same and policy == (self.budget, self.budget_policy)
-        if isinstance(kernel, NamedKernel):
-            poly = self.kernel == "poly"
-            same = same and self.kernel == kernel.name
-            same = same and (isinstance(self.gamma, str) or float(self.gamma) == kernel.gamma)
-            same = same and (not poly or (self.degree, float(self.coef0)) == (kernel.degree, kernel.coef0))
-        elif isinstance(kernel, MonotoneConjunction):
-            same = same and self.kernel == "monotone_conjunction"
-        elif isinstance(kernel, FunctionKernel):
-            now = self.kernel, dict(self.kernel_params or {})
-            same = same and now == (kernel.function, kernel.parameters)
-        if not same:
-            raise ValueError(
-                "partial_fit cannot change the kernel, bias, multiclass or budget of a model: fit a clone."
-            )
-
-    def _set_run(self, model: DualModel, run: Run) -> None:
+    def _set_run(self, model: Fitted, run: Run) -> None:
         """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
         self._dual, self._run = model, run
-        if self.predict_with == "last" and run.consistent:
-            run.training_errors = 0
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_updates_, self.n_mistakes_ = model.n_updates, model.n_mistakes
@@ -369,14 +281,14 @@ class KernelPerceptron(RowClassifier):
 
     def _sound(self, X: Any) -> Any:
         """X with all values finite and, where sparse, in order."""
-        return X if X.ndim == 1 else dualtraining.sound(X)
+        return X if X.ndim == 1 else sound(X)
 
     # -- what was learned ----------------------------------------------------------------------------
-    def _fitted(self, name: str) -> DualModel:
-        model = vars(self).get("_dual")
+    def _fitted(self, name: str) -> Fitted:
+        model: Fitted | None = vars(self).get("_dual")
         if model is None:
             raise AttributeError(f"This {type(self).__name__} has no {name}: it has not been fitted yet.")
-        return model  # type: ignore[no-any-return]
+        return model
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_dual" in vars(self)
@@ -415,13 +327,8 @@ class KernelPerceptron(RowClassifier):
     def report(self) -> Report:
         """The outcome of training as an object that prints itself, in text and in HTML."""
         check_is_fitted(self)
-        kernel = self._dual.kernel
-        if isinstance(kernel, FunctionKernel):
-            shown = getattr(kernel.function, "__name__", type(kernel.function).__name__)
-        else:
-            shown = repr(self.kernel)
-        name = f"{type(self).__name__}({shown})"
-        return dualtraining.summarize(self._dual, self._run, name, self.order, self.n_features_in_)
+        name = type(self).__name__
+        return kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
@@ -433,8 +340,7 @@ class KernelPerceptron(RowClassifier):
         Raises
         ------
         ValueError
-            When the kernel is a function, which is not data, or monotone_conjunction, or there is a budget:
-            these have no file format.
+            When the kernel is a function, which is not data.
         OSError
             When the file cannot be written; what was there before is untouched.
         """
@@ -444,11 +350,6 @@ class KernelPerceptron(RowClassifier):
     def to_model(self) -> KernelModel:
         """The fitted model as a `KernelModel`, which shares its memory."""
         model = self._fitted("model")
-        if not isinstance(model, DualModel):
-            raise ValueError(
-                "a model with a budget has no file format: fit without a budget, or keep dual_coef_ and "
-                "support_vectors_ yourself."
-            )
         kernel_state(model.kernel)  # says what is the matter, where it cannot be data
         params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
         if not isinstance(params["random_state"], Integral):
@@ -486,22 +387,10 @@ class KernelPerceptron(RowClassifier):
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
         params = {name: value for name, value in model.parameters.items() if name in cls._names}
-        dual, kernel = model.dual, model.dual.kernel  # what was learned with has the last word
-        params |= {
-            "predict_with": model.predict_with,
-            "fit_intercept": kernel.offset > 0,
-            "kernel_params": None,
-        }
-        if isinstance(kernel, NamedKernel):
-            params["kernel"] = kernel.name
-            if not isinstance(params.get("gamma"), str):
-                params["gamma"] = kernel.gamma
-            if kernel.name == "poly":
-                params |= {"degree": kernel.degree, "coef0": kernel.coef0}
-        else:
-            params["kernel"] = "precomputed"
-        if dual.n_classes > 2:
-            params["multiclass"] = "joint" if dual.joint else "ovr"
+        said = parameters_of(model.dual)  # what was learned with has the last word
+        if isinstance(params.get("gamma"), str):
+            said.pop("gamma", None)
+        params |= said | {"predict_with": model.predict_with}
         self = cls(**params)
         self._check_parameters()
         self.n_features_in_ = model.n_features
@@ -509,16 +398,14 @@ class KernelPerceptron(RowClassifier):
             names = model.features.names(range(model.n_features))
             self.feature_names_in_ = np.array(names, dtype=object)
         self._set_classes(Classes(model.classes))
-        self._set_run(dual, model.run or Run())
+        self._set_run(model.dual, model.run or Run())
         return self
 
     # -- predicting ----------------------------------------------------------------------------------
     def _scores(self, X: Any) -> Floats:
         X = self._sound(self._checked(X))
         KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
-        if self.predict_with != "voted":
-            return self._dual.scores(X, averaged=self.predict_with == "averaged", n_jobs=self.n_jobs)
-        return self._dual.votes(X, self.n_jobs) / max(self._dual.n_visits, 1)
+        return kernelfitting.scores(self._dual, X, self.predict_with, self.n_jobs)
 
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
@@ -540,33 +427,6 @@ class KernelPerceptron(RowClassifier):
         tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel == "chi2"
         tags.input_tags.string = callable(self.kernel)
         return tags
-
-
-def as_objects(X: Any) -> Any:
-    """X as an array of objects of shape (n,); None where it is a matrix of numbers."""
-    if sp.issparse(X):
-        return None
-    if isinstance(X, list | tuple):
-        if not X or _is_numbers(X[0]):
-            return None
-        objects = np.empty(len(X), dtype=object)
-        for i, x in enumerate(X):  # one by one: an array would be made of lists of one length
-            objects[i] = x
-        return objects
-    array = np.asarray(X)
-    if array.dtype.kind in "OUST" and (array.ndim == 1 or array.shape[1:] == (1,)):
-        return array.reshape(-1).astype(object)
-    return None
-
-
-def _is_numbers(row: Any) -> bool:
-    if isinstance(row, np.ndarray | Number):
-        return True
-    return isinstance(row, Sequence) and not isinstance(row, str | bytes) and _all_numbers(row)
-
-
-def _all_numbers(row: Sequence[Any]) -> bool:
-    return all(isinstance(value, Number) for value in row)
 
 
 assert KernelPerceptron.__doc__ is not None

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import is_sparse, rows_of
 from novikoff.model import Floats
+from novikoff.sources.block import BadValue
 
 Rows = npt.NDArray[np.int64]
 
@@ -30,6 +31,7 @@ UNIT = 2.0**-53
 ROOM = 1.001  # on bounds of kernel values: more than any rounding of theirs
 LARGEST = 480  # log₂ of √K(x, x): sums of 2⁶⁰ values of twice that are finite
 LENGTHS = 2.0**-480, 2.0**480  # of rows of which squared lengths are needed
+TILE = 512  # rows and columns of a given matrix that are looked at together
 DIAGONAL = 32  # rows a block when a function is asked for K(x, x)
 ASYMMETRY = 1e-5  # relative to the largest value: float32 sums are as far apart
 
@@ -68,6 +70,14 @@ class Kernel(ABC):
     """A kernel with its parameters; `offset` is added to every value (the square of a bias coordinate)."""
 
     offset: float
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it is called."""
+
+    def __str__(self) -> str:
+        return self.title
 
     @property
     def is_known(self) -> bool:
@@ -130,6 +140,19 @@ class NamedKernel(Kernel):
     coef0: float = 0.0
     degree: int = 1
     offset: float = 0.0
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        """The name with the numbers that belong to it."""
+        said = [self.name]
+        if self.name not in ("linear", "cosine"):
+            said.append(f"gamma={self.gamma:.6g}")
+        if self.name == "poly":
+            said += [f"degree={self.degree}", f"coef0={self.coef0:.6g}"]
+        return ", ".join(said)
 
     def rows(self, X: Any) -> _core.Rows:
         return rows_of(X)
@@ -211,17 +234,9 @@ class NamedKernel(Kernel):
 
 def _check_not_negative(X: Any) -> None:
     values = X.data if is_sparse(X) else X
-    if not values.size or values.min() >= 0:
-        return
-    at = np.argwhere(values < 0)[0]
-    if is_sparse(X):
-        row, column = int(np.searchsorted(X.indptr, at[0], side="right")) - 1, int(X.indices[at[0]])
-    else:
-        row, column = int(at[0]), int(at[1])
-    raise ValueError(
-        f"Negative values in data: the kernel 'chi2' is for numbers ≥ 0, but X has {values[tuple(at)]} at "
-        f"row {row}, column {column}. Scale X to numbers ≥ 0, or choose another kernel."
-    )
+    if values.size and values.min() < 0:
+        why = "the kernel 'chi2' is for numbers ≥ 0 (Negative values in data): scale X, or choose another."
+        raise BadValue(X, values < 0, why)
 
 
 def kernel_by_name(
@@ -307,13 +322,7 @@ class _PythonKernel(Kernel):
         largest = 0.0
         for begin in range(0, X.shape[0], DIAGONAL):
             block = self.corner(X, begin, min(begin + DIAGONAL, X.shape[0]))
-            apart = np.abs(block - block.T) > ASYMMETRY * np.abs(block).max(initial=0.0)
-            if apart.any():
-                i, j = (int(k) for k in np.argwhere(apart)[0])
-                raise ValueError(
-                    f"The kernel is not symmetric: K({begin + i}, {begin + j}) = {block[i, j]:.6g}, but "
-                    f"K({begin + j}, {begin + i}) = {block[j, i]:.6g} (rows by number)."
-                )
+            _check_symmetric(block, block, begin, begin)
             own = block.diagonal() + self.offset
             if (own < 0).any():
                 i = int(np.flatnonzero(own < 0)[0])
@@ -325,6 +334,17 @@ class _PythonKernel(Kernel):
         return Measured(None, True, math.sqrt(largest))
 
 
+def _check_symmetric(block: Floats, mirrored: Floats, first: int, second: int) -> None:
+    """K(i, j) from row `first` and column `second` on, beside K(j, i)."""
+    apart = np.abs(block - mirrored.T) > ASYMMETRY * np.abs(block).max(initial=0.0)
+    if apart.any():
+        i, j = (int(k) for k in np.argwhere(apart)[0])
+        raise ValueError(
+            f"The kernel is not symmetric: K({first + i}, {second + j}) = {block[i, j]:.6g}, but "
+            f"K({second + j}, {first + i}) = {mirrored[j, i]:.6g} (rows by number)."
+        )
+
+
 @dataclass(frozen=True)
 class FunctionKernel(_PythonKernel):
     """Any function of two blocks of rows that gives a matrix of their kernel values."""
@@ -333,6 +353,10 @@ class FunctionKernel(_PythonKernel):
     parameters: dict[str, Any]
     offset: float = 0.0
 
+    @property
+    def title(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
         return lambda which: self._panel(X[which])
 
@@ -340,17 +364,25 @@ class FunctionKernel(_PythonKernel):
         return _PythonPanel(lambda rows: self(rows, supports) + self.offset, supports.shape[0])
 
     def corner(self, X: Any, begin: int, end: int) -> Floats:
-        return self(X[begin:end], X[begin:end])
+        rows = X[begin:end]
+        return self._block(rows, rows, lambda i, j: f"rows {begin + i} and {begin + j}")
 
     def __call__(self, rows: Any, supports: Any) -> Floats:
         """The checked values of a block: lines are `rows`, columns `supports`."""
+        return self._block(rows, supports, lambda i, j: f"rows {i} and {j} of its two blocks")
+
+    def _block(self, rows: Any, supports: Any, place: Callable[[int, int], str]) -> Floats:
         found = self.function(rows, supports, **self.parameters)
         found = found.toarray() if hasattr(found, "toarray") else found
         try:
-            values: Floats = np.asarray(found, dtype=np.float64)
+            given = np.asarray(found)
+            if given.dtype.kind not in "biufO" or found is None:
+                raise TypeError
+            values: Floats = given.astype(np.float64)
         except (TypeError, ValueError):
+            kind = type(found).__name__ if not isinstance(found, np.ndarray) else f"one of {found.dtype}"
             raise ValueError(
-                f"the kernel function must return an array of numbers, but returned {type(found).__name__}."
+                f"the kernel function must return an array of real numbers, but returned {kind}."
             ) from None
         shape = rows.shape[0], supports.shape[0]
         if values.shape != shape:
@@ -358,9 +390,7 @@ class FunctionKernel(_PythonKernel):
                 f"the kernel function was given blocks of {shape[0]} and {shape[1]} rows and must return an "
                 f"array of the shape {shape}, but returned one of the shape {values.shape}."
             )
-        return _checked(
-            values, "the kernel function returned", lambda i, j: f"rows {i} and {j} of its two blocks"
-        )
+        return _checked(values, "the kernel function returned", place)
 
 
 @dataclass(frozen=True)
@@ -369,6 +399,10 @@ class PrecomputedKernel(_PythonKernel):
 
     n_columns: int
     offset: float = 0.0
+
+    @property
+    def title(self) -> str:
+        return "precomputed"
 
     def take(self, X: Any, which: Rows) -> Rows:
         return which
@@ -382,6 +416,16 @@ class PrecomputedKernel(_PythonKernel):
 
     def corner(self, X: Any, begin: int, end: int) -> Floats:
         return self._values(X[begin:end], np.arange(begin, end))
+
+    def measure(self, X: Any) -> Measured:
+        """The whole matrix lies here: all of it must be symmetric."""
+        measured, n = super().measure(X), X.shape[0]
+        for begin in range(0, n, TILE):
+            for second in range(begin, n, TILE):
+                here, there = (np.arange(k, min(k + TILE, n)) for k in (begin, second))
+                block = self._values(X[begin : begin + TILE], there)
+                _check_symmetric(block, self._values(X[second : second + TILE], here), begin, second)
+        return measured
 
     @staticmethod
     def _values(rows: Any, columns: Rows) -> Floats:

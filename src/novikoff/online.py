@@ -232,18 +232,12 @@ class OnlinePerceptron(_core.OnlineLearner):
         ValueError
             When a label is not a str, int, float or bool: a file holds no other objects.
         """
-        from novikoff.models.modelfile import pack_text, write_file
+        from novikoff.models.modelfile import write_file
         from novikoff.models.modelstate import pack_rows
+        from novikoff.models.onlinestate import names_state, plain_parameters
 
-        params, state = self.get_params(), self._get_state()
-        for label in [*self.classes_, *(params["classes"] or [])]:
-            if type(label) not in (str, int, float, bool):
-                kind = type(label).__name__
-                raise ValueError(f"a model file holds labels that are numbers or text, not {kind}: {label!r}")
-        if params["classes"] is not None:
-            params["classes"] = list(params["classes"])
-        content, offsets = pack_text(state["names"])
-        arrays: dict[str, Any] = {"names": content, "name_offsets": offsets}
+        params, state = plain_parameters(self.get_params(), self.classes_), self._get_state()
+        arrays: dict[str, Any] = names_state(state["names"])
         for name in ("weights", "bias", "weight_sums", "bias_sums"):
             if name in state:
                 arrays |= pack_rows(name, state[name])
@@ -258,13 +252,11 @@ class OnlinePerceptron(_core.OnlineLearner):
         """
         from novikoff.models.modelfile import read_file
         from novikoff.models.modelstate import fact
+        from novikoff.models.onlinestate import parameters_from_state
 
         facts, arrays = read_file(path, "online")
         try:
-            params = fact(facts, "parameters", dict)
-            if params.keys() != set(cls._names_of_parameters):
-                raise ValueError(f"parameters are {sorted(params)}, expected those of OnlinePerceptron")
-            model = cls(**params)
+            model = cls(**parameters_from_state(facts, cls))
             model._set_state(_state(model, fact(facts, "state", dict), arrays))
         except (ValueError, TypeError) as error:
             raise ValueError(f"{fspath(path)}: {' '.join(str(error).split())}") from None
@@ -290,21 +282,11 @@ _MEASURES = ("step_sum", "radius", "largest_row")
 
 def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """The state in a file, checked, as the core takes it."""
-    from novikoff.models.modelfile import unpack_text
-    from novikoff.models.modelstate import array, count, fact, number, unpack_rows
+    from novikoff.models.modelstate import count, fact, number, unpack_rows
+    from novikoff.models.onlinestate import labels_from_state, names_from_state
 
-    labels = fact(facts, "classes", list)
-    if not all(type(label) in (str, int, float, bool) for label in labels) or len(set(labels)) != len(labels):
-        raise ValueError("some labels are repeated, or neither numbers nor text")
-    if model.classes is not None and labels != list(model.classes):
-        raise ValueError("the labels are not those declared")
-    names = unpack_text(
-        array(arrays, "names", np.uint8, (None,)), array(arrays, "name_offsets", np.int64, (None,))
-    )
-    if len(set(names)) != len(names) or (names and model.hash_bits is not None):
-        raise ValueError(
-            "some names of features are repeated, or there are names where there should be hashes"
-        )
+    labels = labels_from_state(facts, model.classes)
+    names = names_from_state(arrays, model.hash_bits)
     n = len(names) if model.hash_bits is None else 1 << model.hash_bits
     k = 1 if len(labels) <= 2 else len(labels)
     state: dict[str, Any] = {"classes": labels, "names": names, "aliases": []}

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from numbers import Integral
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 
 from novikoff import _core
+from novikoff.arrays import is_sparse
 from novikoff.budget import BudgetLearner, budget_learner, own_generator, row_learner
 from novikoff.kernels import BY_NAME, FunctionKernel, Kernel, NamedKernel
 from novikoff.model import Floats
+from novikoff.models.budgetstate import budget_from_state, budget_state
+from novikoff.models.kernelstate import kernel_state
+from novikoff.models.modelfile import Arrays, Facts, read_file, write_file
+from novikoff.models.modelstate import count, fact, sub, together
+from novikoff.models.onlinestate import (
+    labels_from_state,
+    names_from_state,
+    names_state,
+    parameters_from_state,
+    plain_parameters,
+)
 from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, parameter_help
 from novikoff.sources.block import Csr
+
+KIND = "online kernel"  # of model files
 
 
 def start(name: str) -> Any:
@@ -63,7 +79,7 @@ class OnlineKernelPerceptron:
     *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; when a third appears, α
     becomes (−α, +α, 0), and later ones start at 0.
 
-    An example that is refused leaves the model as it was. Pickles hold the whole state.
+    An example that is refused leaves the model as it was. Files (`save`) and pickles hold the whole state.
 
     Examples
     --------
@@ -327,6 +343,64 @@ class OnlineKernelPerceptron:
     def get_params(self) -> dict[str, Any]:
         """The parameters given at construction, by name."""
         return {name: getattr(self, name) for name in self._names_of_parameters}
+
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file of data only, at once or not at all.
+
+        Raises
+        ------
+        ValueError
+            When the kernel is a function, or a label is not a str, int, float or bool: a file holds no other
+            objects.
+        """
+        kernel_state(self._kernel)  # says what is the matter, where it cannot be data
+        params = plain_parameters(self.get_params(), self.classes_) | {"kernel_params": None}
+        if not isinstance(params["random_state"], Integral):
+            params["random_state"] = None
+        parts, named = {}, self._reader is not None and self._learner is not None
+        if self._learner is not None:
+            parts["learner"] = budget_state(self._learner)
+        facts, arrays = together(parts)
+        if self._reader is not None and named:
+            arrays |= names_state(self._reader.names())
+        facts |= {"parameters": params, "classes": self.classes_}
+        write_file(path, facts | {"n_mistakes": self._n_mistakes, "named": named}, arrays, KIND)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> OnlineKernelPerceptron:
+        """The model in a file that `save` wrote; it goes on learning as the saved one would.
+
+        Runs no code from the file. Raises a ValueError in one line when the file is not what it should be.
+        """
+        facts, arrays = read_file(path, KIND)
+        try:
+            model = cls(**parameters_from_state(facts, cls))
+            model._take(facts, arrays)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{fspath(path)}: {' '.join(str(error).split())}") from None
+        return model
+
+    def _take(self, facts: Facts, arrays: Arrays) -> None:
+        """What a file says beside the parameters, as far as it fits to them."""
+        labels = labels_from_state(facts, self.classes)
+        self._labels = {label: place for place, label in enumerate(labels)}
+        self._n_mistakes = count(facts, "n_mistakes")
+        if "learner" not in facts:
+            return
+        learner = budget_from_state(fact(facts, "learner", dict), sub("learner", arrays))
+        made = learner.kernel, learner.budget, learner.policy, learner.joint, learner.tie_is_mistake
+        asked = self._kernel, self.budget, self.budget_policy, self.multiclass == "joint"
+        if made != (*asked, self.ties == "mistake") or learner.n_classes != max(len(labels), 2):
+            raise ValueError("what was learned does not fit the parameters or the labels")
+        if fact(facts, "named", bool):
+            self._reader = _core.DictReader(self.hash_bits, self.seed)
+            self._reader.add_names(names_from_state(arrays, self.hash_bits))
+        if is_sparse(learner.vectors) != (self._reader is not None) or (
+            self._reader is not None and self._reader.columns > learner.n_features
+        ):
+            raise ValueError("the supports do not fit the names of the features")
+        self._learner, self._rng = learner, learner.rng
 
     def __getstate__(self) -> dict[str, Any]:
         names = None if self._reader is None else self._reader.names()

@@ -361,18 +361,25 @@ WINNOW_PARAMETERS = PARAMETERS | _table(
 )
 
 # Files, streams and the command line: what only they know, and what starts otherwise there.
-FILE_KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")
+FILE_KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine", "monotone_conjunction")
 FILE_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "kernel",
         None,
         "Learn a kernel perceptron, with all rows in memory, instead of weights. 'linear': x·z. 'poly': "
         "(γ·x·z + coef0)^degree. 'rbf': exp(−γ‖x − z‖²). 'laplacian': exp(−γ‖x − z‖₁). 'chi2': exp(−γ Σ (x − "
-        "z)²/(x + z)), for numbers ≥ 0. 'cosine': x·z/(‖x‖‖z‖). With it --order is shuffle, --multiclass ovr "
-        "and there is no bias, unless given otherwise.",
+        "z)²/(x + z)), for numbers ≥ 0. 'cosine': x·z/(‖x‖‖z‖). 'monotone_conjunction': 2^|x ∧ z|, for rows "
+        "of 0 and 1. With it --order is shuffle, --multiclass ovr and there is no bias, unless given "
+        "otherwise.",
         *_none_or(*_one_of(*FILE_KERNELS)),
     ),
-    *(KERNEL_PARAMETERS[name] for name in ("gamma", "degree", "coef0", "cache_mb")),
+    *(KERNEL_PARAMETERS[name] for name in ("gamma", "degree", "coef0", "cache_mb", "budget_policy")),
+    replace(
+        KERNEL_PARAMETERS["budget"],
+        help="The most supports that a kernel model ever keeps. Without it all are kept. With it every row "
+        "is learned from by itself, and there are no votes: their mean predicts instead, or, where supports "
+        "are removed, the last.",
+    ),
     replace(
         PARAMETERS["predict_with"],
         help="What a kernel model predicts with: the votes of all its hypotheses, their mean, or the last.",

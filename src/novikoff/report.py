@@ -31,7 +31,7 @@ class Report:
     radius: float
     margin: float
     margin_upper: float
-    bound: str
+    bound: str  # empty where none holds: with a budget
     bound_lower: float
     bound_upper: float
     training_errors: int | None
@@ -83,6 +83,8 @@ class Report:
         return "" if self.seconds is None else f", {self.seconds:.3g} s"
 
     def _bound(self, count: str) -> str:
+        if not self.bound:
+            return "none: Novikoff's proof needs every update, and a budget removes or projects some"
         if not math.isfinite(self.bound_upper) and self.bound_lower == 0:
             return f"{self.bound}: nothing is known about γ yet"
         low, high = (_number(v) for v in (self.bound_lower, self.bound_upper))
@@ -91,10 +93,11 @@ class Report:
         return f"{count} ≤ {self.bound}, which lies between {low} and {high}"
 
     def _margin(self) -> str:
-        upper = f"γ ≤ {self.margin_upper:.6g}" if math.isfinite(self.margin_upper) else "γ unbounded"
+        bounded = math.isfinite(self.margin_upper)
         if self.verdict == "separated":
-            return f"{self.margin:.6g} ≤ {upper}"
-        return f"{upper} (‖w‖/Στ); no separating weights found yet"
+            return f"{self.margin:.6g} ≤ γ" + (f" ≤ {self.margin_upper:.6g}" if bounded else "")
+        unknown = "no separating weights found yet"
+        return f"γ ≤ {self.margin_upper:.6g} (‖w‖/Στ); {unknown}" if bounded else unknown
 
     def __str__(self) -> str:
         return "\n".join([self.model, *(f"  {name:<10} {text}" for name, text in self._lines())])

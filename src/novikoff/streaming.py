@@ -61,6 +61,7 @@ class SourceExamples(Examples):
         self.after_block: Callable[[int], None] | None = None  # called with the rows of the epoch so far
         self.surveyed = False  # whether all labels have been seen before learning
         self.visited = 0  # rows of this epoch
+        self.where: Callable[[int], str] = str  # the place of a row, once all are read
 
     @property
     def count(self) -> int:
@@ -194,6 +195,7 @@ class SourceExamples(Examples):
     def read_all(self, scale: str | None, *, balanced: bool) -> tuple[Matrix, Ints, Floats | None]:
         """All rows at once, scaled, with the places of their classes and their weights."""
         block = gather(self.watched("reading", reuse=False))
+        self.where = block.where
         self.survey(scale, balanced=balanced, blocks=[block])
         labels = self._labels(block)
         weights = self._weights(block, labels)

@@ -275,6 +275,8 @@ def _show(
     runs: bool,
     out: Output,
 ) -> None:
+    from novikoff.models.linear import LinearModel
+
     report = learned.report
     assert report is not None
     if out.json:
@@ -293,6 +295,8 @@ def _show(
         )
         return
     lines = [str(report)]
+    if not isinstance(learned, LinearModel):
+        lines += [f"  {name:<10} {text}" for name, text in output.kernel_facts(learned)]
     if tested is not None:
         lines.append(f"  {'test':<10} {output.headline(tested)}")
     lines += output.skipped_lines(source.skipped)

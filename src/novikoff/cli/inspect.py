@@ -77,17 +77,21 @@ def _linear_facts(linear: LinearModel, top: int) -> dict[str, Any]:
 
 
 def _kernel_facts(model: KernelModel) -> dict[str, Any]:
-    from novikoff.models.dualstate import kernel_state
+    from novikoff.dualmodel import DualModel
+    from novikoff.models.kernelstate import kernel_state
 
-    return {
+    dual = model.dual
+    facts = {
         "n_features": model.n_features,
-        "kernel": kernel_state(model.dual.kernel),
+        "kernel": kernel_state(dual.kernel),
         "predict_with": model.predict_with,
-        "n_supports": len(model.dual.support),
-        "n_updates": model.dual.n_updates,
-        "n_visits": model.dual.n_visits,
-        "updates_by_class": model.dual.updates_by_column.tolist(),
+        "n_supports": len(dual.support),
+        "n_updates": dual.n_updates,
+        "n_visits": dual.n_visits,
     }
+    if isinstance(dual, DualModel):
+        return facts | {"updates_by_class": dual.updates_by_column.tolist()}
+    return facts | {"budget": dual.budget, "budget_policy": dual.policy}
 
 
 def _lines(model: LinearModel | KernelModel, path: Path, top: int) -> list[str]:
@@ -129,14 +133,7 @@ def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:
 
 
 def _kernel_lines(model: KernelModel) -> list[tuple[str, str]]:
-    dual = model.dual
-    ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}
-    facts = [
-        ("features", f"{model.n_features:,} ({_features(model)})"),
-        ("kernel", model.kernel_text + (", with a bias" if dual.kernel.offset else "")),
-        ("supports", f"{len(dual.support):,} of {dual.n_rows:,} rows, used in {dual.n_updates:,} updates"),
-        ("predicts", f"by {ways[model.predict_with]}"),
-    ]
+    facts = [("features", f"{model.n_features:,} ({_features(model)})"), *output.kernel_facts(model)]
     if model.scaling is not None:
         facts.append(("scaling", model.scaling.kind))
     return facts

@@ -34,6 +34,8 @@ class Kernels:
     degree: Annotated[int, option("degree")] = default("degree")
     coef0: Annotated[float, option("coef0")] = default("coef0")
     predict_with: Annotated[str, option("predict_with")] = default("predict_with")
+    budget: Annotated[int | None, option("budget")] = default("budget")
+    budget_policy: Annotated[str, option("budget_policy")] = default("budget_policy")
     cache_mb: Annotated[float, option("cache_mb")] = default("cache_mb")
 
     def settle(self, ctx: typer.Context, *groups: Any) -> None:
@@ -50,15 +52,32 @@ class Kernels:
         for name in LINEAR_ONLY:
             if name in given:
                 raise typer.BadParameter("is not possible with --kernel.", param_hint=flag_of(name))
-        if self.kernel != "poly" and given & {"degree", "coef0"}:
-            name = "degree" if "degree" in given else "coef0"
-            raise typer.BadParameter("is only possible with --kernel poly.", param_hint=flag_of(name))
-        if self.kernel in ("linear", "cosine") and "gamma" in given:
-            raise typer.BadParameter(f"is not possible with --kernel {self.kernel}.", param_hint="--gamma")
+        self._check_kernel(given)
+        self._check_budget(given, **{name: value for group in groups for name, value in vars(group).items()})
         for group in groups:
             for name in STARTS_OTHERWISE:
                 if hasattr(group, name) and name not in given:
                     setattr(group, name, KERNEL_PARAMETERS[name].default)
+
+    def _check_kernel(self, given: set[str]) -> None:
+        if self.kernel != "poly" and given & {"degree", "coef0"}:
+            name = "degree" if "degree" in given else "coef0"
+            raise typer.BadParameter("is only possible with --kernel poly.", param_hint=flag_of(name))
+        if self.kernel in ("linear", "cosine", "monotone_conjunction") and "gamma" in given:
+            raise typer.BadParameter(f"is not possible with --kernel {self.kernel}.", param_hint="--gamma")
+
+    def _check_budget(self, given: set[str], *, order: str, **_: Any) -> None:
+        if self.budget is None:
+            if "budget_policy" in given:
+                raise typer.BadParameter("is only possible with --budget.", param_hint="--budget-policy")
+            return
+        if order == "worst":
+            raise typer.BadParameter("worst is not possible with --budget.", param_hint="--order")
+        if self.predict_with == "averaged" and not self.budget_policy.startswith("projectron"):
+            raise typer.BadParameter(
+                f"averaged is not possible with --budget-policy {self.budget_policy}: it removes supports.",
+                param_hint="--predict-with",
+            )
 
 
 def _given(ctx: typer.Context) -> set[str]:
@@ -77,11 +96,11 @@ def learn(
     made: dict[str, Any],
 ) -> KernelModel:
     """Read all rows into memory, and learn from them."""
-    from novikoff import dualtraining
     from novikoff.arrays import read_matrix
-    from novikoff.dualmodel import DualModel
-    from novikoff.kernels import kernel_by_name
+    from novikoff.dualtraining import sound
+    from novikoff.kernelfitting import KernelSettings
     from novikoff.models.kernel import KernelModel
+    from novikoff.sources.block import by_name
     from novikoff.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)
@@ -89,27 +108,22 @@ def learn(
     if weights is not None:
         raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
     classes.check_two(source.name)
-    X = dualtraining.sound(read_matrix(X))
-    assert kernels.kernel is not None
-    kernel = kernel_by_name(
-        kernels.kernel,
-        X,
+    settings = KernelSettings(
+        kernel=kernels.kernel,
         gamma=read("gamma", kernels.gamma),
         degree=kernels.degree,
         coef0=kernels.coef0,
-        offset=1.0 if learning.fit_intercept else 0.0,
+        kernel_params=None,
+        fit_intercept=learning.fit_intercept,
+        predict_with=kernels.predict_with,
+        ties=learning.ties,
+        multiclass=learning.multiclass,
+        budget=kernels.budget,
+        budget_policy=kernels.budget_policy,
+        cache_mb=kernels.cache_mb,
     )
-    joint = learning.multiclass == "joint" and classes.n_classes > 2
-    dual, run = dualtraining.fit(
-        DualModel.empty(kernel, classes.n_classes, joint=joint, like=X),
-        X,
-        labels,
-        plan,
-        tie_is_mistake=learning.ties == "mistake",
-        cache_bytes=int(kernels.cache_mb * 2**20),
-    )
-    if kernels.predict_with == "last" and run.consistent:
-        run.training_errors = 0
+    with by_name(examples.where, source.features):
+        dual, run = settings.fit(sound(read_matrix(X)), labels, classes.n_classes, plan)
     return KernelModel(
         dual,
         classes.labels,

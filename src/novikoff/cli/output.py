@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
+    from novikoff.models.kernel import KernelModel
     from novikoff.sources.source import Skipped
 
 FULL_MATRIX = 12  # classes, up to which the whole confusion matrix is shown
@@ -37,6 +38,24 @@ def _sayable(value: Any) -> Any:
     if hasattr(value, "item"):  # a NumPy scalar
         return _sayable(value.item())
     return value
+
+
+def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
+    """What there is to know of a kernel model besides its report: the kernel, the supports, what predicts."""
+    from novikoff.dualmodel import DualModel
+
+    dual, way = model.dual, model.predict_with
+    ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}
+    kept = f"{len(dual.support):,} of {dual.n_rows:,} rows"
+    if not isinstance(dual, DualModel):
+        way = ("averaged" if dual.can_average else "last") if way == "voted" else way
+        ways |= {"averaged": "the mean of the coefficients", "last": "the last coefficients"}
+        kept += f", at most {dual.budget:,} ({dual.policy})"
+    return [
+        ("kernel", f"{dual.kernel}{', with a bias' if dual.kernel.offset else ''}"),
+        ("supports", f"{kept}, used in {dual.n_updates:,} updates"),
+        ("predicts", f"by {ways[way]}"),
+    ]
 
 
 def size_of(path: str | os.PathLike[str]) -> str:

@@ -71,15 +71,19 @@ def _predictions(
 ) -> Iterator[str]:
     """The lines of each block."""
     from novikoff.labels import Classes, as_text
+    from novikoff.sources.block import by_name
 
     names = [as_text(c) for c in fitted.classes.tolist()]
     classes = Classes(fitted.classes)
     for block in source.blocks(reuse=True):
-        places = classes.find(fitted.predict(block.X, n_jobs)).tolist()
-        rows: list[Any] = [None] * len(places)
-        if scores:
-            found = fitted.scores(block.X, n_jobs)
-            rows = (found[:, None] if found.ndim == 1 else found).tolist()
+        rows: list[Any] = [None] * block.n_rows
+        with by_name(block.where, source.features):
+            if scores:
+                labels, found = fitted.predict_and_score(block.X, n_jobs)
+                rows = (found[:, None] if found.ndim == 1 else found).tolist()
+            else:
+                labels = fitted.predict(block.X, n_jobs)
+        places = classes.find(labels).tolist()
         if as_json:
             lines = [_json(fitted.classes[k].item(), row, names) for k, row in zip(places, rows, strict=True)]
         elif scores:

@@ -98,8 +98,10 @@ def _not_plain(source: Source, given: dict[str, Any], linear: Any) -> str:
     if len(source.files) != 1:
         return "they are not one file"
     suffix = Path(source.files[0]).suffix
-    if suffix in PACKED or (suffix == ".csv") != (source.format == "csv"):
-        return f"the file is named {suffix}, and is packed or {source.format}"
+    if suffix in PACKED:
+        return f"the file is packed ({suffix})"
+    if (suffix == ".csv") != (source.format == "csv"):
+        return f"the file holds {source.format}, but is named {Path(source.files[0]).name}"
     if linear is not None and linear.features.kind != "numbered":
         return "their columns are those of the model"
     if linear is not None and linear.parameters.get("zero_based"):

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff import dualtraining
+from novikoff import kernelfitting
 from novikoff.arrays import read_matrix
 from novikoff.dualmodel import DualModel
-from novikoff.kernels import NamedKernel, PrecomputedKernel
+from novikoff.dualtraining import sound
+from novikoff.kernelfitting import Fitted
+from novikoff.kernels import PrecomputedKernel
 from novikoff.model import Floats
-from novikoff.models import dualstate, modelstate
+from novikoff.models import budgetstate, dualstate, modelstate
 from novikoff.models.modelfile import Arrays, Facts, write_file
 from novikoff.parameters import PREDICT_WITH
 from novikoff.report import Report
@@ -32,8 +34,9 @@ class KernelModel:
 
     Parameters
     ----------
-    dual : novikoff.dualmodel.DualModel
-        The supports, and the updates in their order: what predicts, and what goes on learning.
+    dual : novikoff.dualmodel.DualModel or novikoff.budget.BudgetLearner
+        The supports, and the updates in their order or, with a budget, the coefficients: what predicts, and
+        what goes on learning.
     classes : array of labels, in the model's order
     features : novikoff.sources.features.Features
         What the columns are called, and how an example gets into them.
@@ -59,7 +62,7 @@ class KernelModel:
     ['same', 'other']
     """
 
-    dual: DualModel
+    dual: Fitted
     classes: Labels
     features: Features
     predict_with: str = "voted"
@@ -72,28 +75,14 @@ class KernelModel:
     # -- what it says of itself
     @property
     def n_features(self) -> int:
-        kernel = self.dual.kernel
-        return kernel.n_columns if isinstance(kernel, PrecomputedKernel) else int(self.dual.vectors.shape[1])
-
-    @property
-    def kernel_text(self) -> str:
-        """The kernel with the numbers that it has."""
-        kernel = self.dual.kernel
-        if not isinstance(kernel, NamedKernel):
-            return "precomputed"
-        said = {"gamma": f"{kernel.gamma:.6g}"} if kernel.name not in ("linear", "cosine") else {}
-        if kernel.name == "poly":
-            said |= {"degree": str(kernel.degree), "coef0": f"{kernel.coef0:.6g}"}
-        return ", ".join([kernel.name, *(f"{name}={value}" for name, value in said.items())])
+        return self.features.n_columns
 
     @property
     def report(self) -> Report | None:
         """The report of the run that made it."""
         if self.run is None:
             return None
-        kernel = self.dual.kernel
-        name = f"{self.name}({kernel.name if isinstance(kernel, NamedKernel) else 'precomputed'!r})"
-        return dualtraining.summarize(self.dual, self.run, name, self.order, self.n_features)
+        return kernelfitting.report(self.dual, self.run, self.name, self.order, self.n_features)
 
     @property
     def history(self) -> list[Record]:
@@ -103,13 +92,17 @@ class KernelModel:
     # -- using it
     def predict(self, X: Any, n_jobs: int | None = None) -> Labels:
         """The class of each row of an array or CSR matrix."""
-        labels: Labels = self.classes[self.dual.winners(self._scores(X, n_jobs))]
-        return labels
+        return self.predict_and_score(X, n_jobs)[0]
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
         """Scores: (n,) for two classes, (n, classes) for more, as `KernelPerceptron.decision_function`."""
-        scores = self._scores(X, n_jobs)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return self.predict_and_score(X, n_jobs)[1]
+
+    def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
+        """Both at once: the scores, which take all the time, are computed once."""
+        scores = kernelfitting.scores(self.dual, self._rows(X), self.predict_with, n_jobs)
+        labels: Labels = self.classes[self.dual.winners(scores)]
+        return labels, scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
         """The classes of each block's rows, one array a block."""
@@ -119,16 +112,13 @@ class KernelModel:
         """The scores of each block's rows, one array a block."""
         return (self.scores(block.X, n_jobs) for block in blocks)
 
-    def _scores(self, X: Any, n_jobs: int | None) -> Floats:
+    def _rows(self, X: Any) -> Any:
         X = X if hasattr(X, "shape") else np.asarray(X)
         if len(X.shape) != 2 or X.shape[1] != self.n_features:
             expected = f"rows of {self.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
         X = X if self.scaling is None else self.scaling.transform(X)
-        X = dualtraining.sound(read_matrix(X))
-        if self.predict_with != "voted":
-            return self.dual.scores(X, averaged=self.predict_with == "averaged", n_jobs=n_jobs)
-        return self.dual.votes(X, n_jobs) / max(self.dual.n_visits, 1)
+        return sound(read_matrix(X))
 
     # -- files
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -137,8 +127,11 @@ class KernelModel:
         The file holds data only. `seconds` are left out of the history, so that it depends on the
         model alone.
         """
-        parts = {
-            "dual": dualstate.dual_state(self.dual),
+        if isinstance(self.dual, DualModel):
+            learned = {"dual": dualstate.dual_state(self.dual)}
+        else:
+            learned = {"budgeted": budgetstate.budget_state(self.dual)}
+        parts = learned | {
             "classes": modelstate.classes_state(self.classes),
             "features": modelstate.features_state(self.features),
         }
@@ -157,7 +150,11 @@ class KernelModel:
         def part(name: str) -> tuple[Facts, Arrays]:
             return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
 
-        dual = dualstate.dual_from_state(*part("dual"))
+        dual: Fitted
+        if "budgeted" in facts:
+            dual = budgetstate.budget_from_state(*part("budgeted"))
+        else:
+            dual = dualstate.dual_from_state(*part("dual"))
         model = cls(
             dual,
             modelstate.classes_from_state(*part("classes"), dual.n_classes),
@@ -168,11 +165,16 @@ class KernelModel:
             name=modelstate.fact(facts, "name", str),
             order=modelstate.fact(facts, "order", str),
         )
-        if model.features.n_columns != model.n_features:
-            raise ValueError(
-                f"it has {model.features.n_columns:,} features by name, but its supports have "
-                f"{model.n_features:,}"
-            )
+        held = _columns(dual)
+        if held not in (None, model.n_features):
+            raise ValueError(f"it has {model.n_features:,} features by name, but its supports have {held:,}")
         if "scaling" in facts:
             model.scaling = modelstate.scaling_from_state(*part("scaling"), model.n_features)
         return model
+
+
+def _columns(dual: Fitted) -> int | None:
+    """Columns of the rows that it can predict, as far as it says so."""
+    if isinstance(dual.kernel, PrecomputedKernel):
+        return dual.kernel.n_columns
+    return int(dual.vectors.shape[1]) if isinstance(dual, DualModel) else dual.n_features or None

@@ -107,6 +107,13 @@ class LinearModel:
         """Scores: (n,) for two classes, (n, classes) for more; sign and argmax are the exact ones."""
         return self._ready().scores(self._rows(X), n_jobs)
 
+    def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
+        """Both at once, in one pass over the rows."""
+        scores = self.scores(X, n_jobs)
+        winners = scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.int64)
+        labels: Labels = self.classes[winners]
+        return labels, scores
+
     def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
         """The classes of each block's rows, one array a block."""
         return (self.predict(block.X, n_jobs) for block in blocks)

@@ -22,7 +22,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
     """
     facts, arrays = read_file(path, "model")
     try:
-        if "dual" not in facts:
+        if not facts.keys() & {"dual", "budgeted"}:
             return LinearModel.from_state(facts, arrays)
         from novikoff.models.kernel import KernelModel  # here: it needs scipy, which linear models do not
 

@@ -67,8 +67,10 @@ def choice(facts: Facts, name: str, names: tuple[str, ...]) -> str:
     return value
 
 
-def array(arrays: Arrays, name: str, dtype: type, shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
-    """An array of this type and shape, None being any length; floats must be finite."""
+def array(
+    arrays: Arrays, name: str, dtype: type, shape: tuple[int | None, ...], *, finite: bool = True
+) -> npt.NDArray[Any]:
+    """An array of this type and shape, None being any length; floats must be finite, as a rule."""
     found = arrays.get(name)
     if found is None:
         raise ValueError(f"the array {name!r} is missing")
@@ -81,7 +83,7 @@ def array(arrays: Arrays, name: str, dtype: type, shape: tuple[int | None, ...])
             f"the array {name!r} has type {found.dtype} and shape {found.shape}, "
             f"expected {np.dtype(dtype)} and ({', '.join(map(str, wanted))})"
         )
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
+    if finite and found.dtype.kind == "f" and not np.isfinite(found).all():
         raise ValueError(f"the array {name!r} holds NaN or infinity, expected finite numbers")
     return found
 

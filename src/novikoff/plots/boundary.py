@@ -276,12 +276,21 @@ class BoundaryDisplay:
             return
         rows = np.flatnonzero(shown)
         counts = shown[rows]
-        at, sizes = self.X[rows], 60 + 240 * counts / counts.max()
+        crowd = min(max(60 / len(rows), 0.3), 1.0)  # many rings are smaller and thinner, or they hide all
+        at, sizes = self.X[rows], 60 * crowd**0.5 + 240 * crowd * counts / counts.max()
         most = number(float(counts.max()))
         said = f"support: {len(rows):,} rows, 1 to {most} updates each"
         if self.alpha is not None:
             least = number(float(counts.min()))
-            said = rf"support: {len(rows):,} rows, $|\alpha|$ from {least} to {most}"
+            alpha = f"= {most}" if least == most else f"from {least} to {most}"
+            said = rf"support: {len(rows):,} rows, $|\alpha|$ {alpha}"
         ax.scatter(
-            at[:, 0], at[:, 1], s=sizes, facecolors="none", edgecolors=RED, lw=1.1, zorder=4, label=said
+            at[:, 0],
+            at[:, 1],
+            s=sizes,
+            facecolors="none",
+            edgecolors=RED,
+            lw=0.5 + 0.6 * crowd,
+            zorder=4,
+            label=said,
         )

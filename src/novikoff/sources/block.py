@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from novikoff.sources.features import Features
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[Any]  # float64 for numbers, str ('U') for text
@@ -122,3 +126,29 @@ def _sparse(X: npt.NDArray[Any]) -> Csr:
     rows, indices = np.nonzero(X)
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(X)))])
     return Csr(X[rows, indices].astype(np.float64), indices.astype(np.int32), ends.astype(np.int32), X.shape)
+
+
+# ---- values that cannot be used ----------------------------------------------------------------------
+class BadValue(ValueError):
+    """A value of a matrix that cannot be used, and why."""
+
+    def __init__(self, X: Any, bad: npt.NDArray[Any], why: str) -> None:
+        """`bad` marks such values among those that X stores; the first of them is named."""
+        at = np.argwhere(bad)[0]
+        if bad.ndim == 2:
+            self.row, self.column = int(at[0]), int(at[1])
+        else:
+            self.row = int(np.searchsorted(X.indptr, at[0], side="right")) - 1
+            self.column = int(X.indices[at[0]])
+        self.value, self.why = (X if bad.ndim == 2 else X.data)[tuple(at)].item(), why
+        super().__init__(f"X[{self.row}, {self.column}] is {self.value:g}: {why}")
+
+
+@contextmanager
+def by_name(where: Callable[[int], str], features: Features) -> Iterator[None]:
+    """A bad value is named by its place in the files, and by its feature's name."""
+    try:
+        yield
+    except BadValue as bad:
+        (name,) = features.names([bad.column])
+        raise ValueError(f"{where(bad.row)}: feature {name!r} is {bad.value:g}: {bad.why}") from None

@@ -31,7 +31,11 @@ Claim = dict[str, Any]
 
 GAP = 1e-3  # of the bracket on γ that a certificate of separability carries
 PASSES = 1000  # over the rows, at most, to narrow it
-KERNELS = ("linear", "poly")  # whose values the checker computes exactly, from any rows
+KERNELS = (
+    "linear",
+    "poly",
+    "monotone_conjunction",
+)  # whose values the checker computes exactly, from any rows
 DOWN, UP = 1 - 2**-48, 1 + 2**-48  # more than the roundings of a quotient and of two roots
 
 
@@ -125,7 +129,8 @@ def certify(
     model : optional
         Anything with `coef_`, `intercept_` and `classes_`, or a model that was loaded from a file: the number
         of errors it makes, and that it separates the rows, if it does, are then what is claimed. Or a kernel
-        perceptron (linear, poly) with the rows that it separated: that they are separable in its space.
+        perceptron (linear, poly, monotone_conjunction) with the rows that it separated: that they are
+        separable in its space.
     trace : novikoff.theory.Trace, optional
         A run of the plain perceptron on these rows: that it went so, and kept its bound, is claimed.
     fit_intercept, intercept_scaling, ties
@@ -239,7 +244,7 @@ def _lower_claim(problem: Problem, coef: Floats, intercept: Floats) -> Claim | N
         return None
     u = np.column_stack([intercept, coef])
     bits = checker.bits_of(u)
-    norm = checker.root(checker.squared(checker.wholes(u, bits), bits, Fraction(problem.bias) ** 2))
+    norm = checker.root(checker.Weights(checker.wholes(u, bits), bits).square(Fraction(problem.bias) ** 2))
     gamma = math.nextafter(DOWN * (least / norm), 0.0) if least > 0 and 0 < norm < math.inf else 0.0
     if not 0 < gamma < math.inf:
         return None
@@ -342,19 +347,18 @@ def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str, claim:
         return int(np.count_nonzero(scorer.predict(problem.X) != problem.labels))
     content = _content(problem, ties, "", [])
     beside = checker.Checker(content, checker.Data(problem.X, problem.classes[problem.labels]))
-    w, parts = beside.model(claim), beside.parts(0, problem.n_rows)
+    w, rows = beside.model(claim), np.arange(problem.n_rows)
     with np.errstate(all="ignore"):  # ties between float scores are not exact ones: the checker's are
-        return sum(int(beside.wrong(w, rows).any(axis=1).sum()) for rows in parts)
+        return int(beside.wrong(w, rows).any(axis=1).sum())
 
 
 def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
     """That the last α of a kernel model separate the rows, with the largest γ that is safe."""
     _check_unscaled(model)
-    name = getattr(dual.kernel, "name", "")
+    name = dual.kernel.title
     if name not in KERNELS:
         raise ValueError(
-            f"only kernels whose values are exact can be certified: {', '.join(KERNELS)}, not "
-            f"{name or type(dual.kernel).__name__}."
+            f"only kernels whose values are exact can be certified: {', '.join(KERNELS)}, not {name}."
         )
     if dual.n_visits == 0 or not len(dual.support):
         raise ValueError("the model has no supports: there is nothing to certify.")
@@ -379,14 +383,21 @@ def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
         "alpha": alpha[used].T.tolist(),
     }
     rows = checker.Data(problem.X, problem.classes[problem.labels])
-    least, row, square = checker.Checker(_content(problem, ties, "", []), rows).kernel_margin(claim)
+    beside = checker.Checker(_content(problem, ties, "", []), rows)
+    scores, square = beside.dual(claim)
+    least, row = min((beside.gap(scores, row), row) for row in range(problem.n_rows))
     if least <= 0:
         raise ValueError(
             f"the last α of the model do not separate the rows (row {row} is not strictly on its own side): "
             "fit for more epochs, or with another kernel."
         )
-    lengths = checker.root(square / least**2)  # 1/γ, rounded up
-    return claim | {"gamma": math.nextafter(DOWN / lengths, 0.0)}
+    inverse = square / least**2  # of γ²
+    gamma = 0.0
+    if inverse < Fraction(2) ** 2040:
+        gamma = math.nextafter(DOWN / checker.root(inverse), 0.0)
+    if not gamma:
+        raise ValueError("the rows are separated, but by a margin below the smallest float.")
+    return claim | {"gamma": gamma}
 
 
 def _same_rows(ours: Any, theirs: Any) -> bool:

@@ -1,0 +1,152 @@
+"""From parameters to a kernel model, with or without a budget: what the estimator and the command share."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from novikoff import budgettraining, dualtraining
+from novikoff.budget import BudgetLearner, budget_learner, own_generator
+from novikoff.conjunctions import MonotoneConjunction
+from novikoff.dualmodel import DualModel
+from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, kernel_by_name
+from novikoff.model import Floats, Ints
+from novikoff.report import Report
+from novikoff.training import Plan, Run
+
+Fitted = DualModel | BudgetLearner
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """What makes a kernel model, by the names that `parameters` has."""
+
+    kernel: Any  # a name, or a function
+    gamma: float | str
+    degree: int
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    fit_intercept: bool
+    predict_with: str
+    ties: str
+    multiclass: str
+    budget: int | None
+    budget_policy: str
+    cache_mb: float
+
+    def make_kernel(self, X: Any) -> Kernel:
+        """The kernel with its parameters, as the training rows decide them."""
+        offset = 1.0 if self.fit_intercept else 0.0
+        if self.kernel_params and not callable(self.kernel):
+            raise ValueError(
+                f"kernel_params={self.kernel_params!r} is for a kernel that is a function, but kernel is "
+                f"{self.kernel!r}, which has gamma, degree and coef0."
+            )
+        if callable(self.kernel):
+            return FunctionKernel(self.kernel, dict(self.kernel_params or {}), offset)
+        if self.kernel == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"a precomputed kernel has a row and a column for each training row, but X has the shape "
+                    f"{X.shape}, which is not square."
+                )
+            return PrecomputedKernel(X.shape[0], offset)
+        if self.kernel == "monotone_conjunction":
+            return MonotoneConjunction(offset)
+        return kernel_by_name(
+            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0, offset=offset
+        )
+
+    def begin(self, X: Any, n_classes: int, rng: np.random.Generator) -> Fitted:
+        """Nothing learned yet, for rows such as those of X."""
+        kernel, joint = self.make_kernel(X), self._is_joint(n_classes)
+        if self.budget is None:
+            return DualModel.empty(kernel, n_classes, joint=joint, like=X)
+        return budget_learner(
+            kernel,
+            n_classes,
+            X,
+            budget=int(self.budget),
+            policy=self.budget_policy,
+            joint=joint,
+            tie_is_mistake=self.ties == "mistake",
+            rng=own_generator(rng),
+        )
+
+    def _is_joint(self, n_classes: int) -> bool:
+        return self.multiclass == "joint" and n_classes > 2
+
+    def fit(self, X: Any, labels: Ints, n_classes: int, plan: Plan) -> tuple[Fitted, Run]:
+        """Learn from scratch; `plan` says how often and in which order rows are visited."""
+        model = self.begin(X, n_classes, plan.rng)
+        if isinstance(model, BudgetLearner):
+            run = budgettraining.fit(model, X, labels, plan)
+        else:
+            model, run = dualtraining.fit(model, X, labels, plan, **self._how())
+        if self.predict_with == "last" and run.consistent:
+            run.training_errors = 0
+        return model, run
+
+    def learn(self, model: Fitted, X: Any, labels: Ints, n_jobs: int | None) -> tuple[Fitted, Run]:
+        """One pass over more rows, in their order; rows that are refused leave `model` as it was."""
+        if isinstance(model, BudgetLearner):
+            if not isinstance(model.kernel, NamedKernel):  # whose values could still fail half-way
+                model = deepcopy(model)
+            return model, budgettraining.learn(model, X, labels)
+        return dualtraining.learn(model, X, labels, n_jobs=n_jobs, **self._how())
+
+    def _how(self) -> dict[str, Any]:
+        return {"tie_is_mistake": self.ties == "mistake", "cache_bytes": int(self.cache_mb * 2**20)}
+
+    def check_unchanged(self, model: Fitted) -> None:
+        """A model that goes on learning must be asked for what it was begun with."""
+        kernel = model.kernel
+        same = self._is_joint(model.n_classes) == model.joint and bool(kernel.offset) == self.fit_intercept
+        policy = getattr(model, "budget", None), getattr(model, "policy", self.budget_policy)
+        same = same and policy == (self.budget, self.budget_policy)
+        if isinstance(kernel, FunctionKernel):
+            now = self.kernel, dict(self.kernel_params or {})
+            same = same and now == (kernel.function, kernel.parameters)
+        else:
+            same = same and self.kernel == kernel.title
+        if isinstance(kernel, NamedKernel):
+            poly = kernel.name == "poly"
+            same = same and (isinstance(self.gamma, str) or float(self.gamma) == kernel.gamma)
+            same = same and (not poly or (self.degree, float(self.coef0)) == (kernel.degree, kernel.coef0))
+        if not same:
+            raise ValueError(
+                "partial_fit cannot change the kernel, bias, multiclass or budget of a model: fit a clone."
+            )
+
+
+def parameters_of(model: Fitted) -> dict[str, Any]:
+    """What a model says of the parameters that it was made with; gamma is the number it came to."""
+    kernel = model.kernel
+    said: dict[str, Any] = {"kernel": kernel.title, "fit_intercept": kernel.offset > 0, "kernel_params": None}
+    if isinstance(kernel, NamedKernel):
+        said["gamma"] = kernel.gamma
+        if kernel.name == "poly":
+            said |= {"degree": kernel.degree, "coef0": kernel.coef0}
+    if model.n_classes > 2:
+        said["multiclass"] = "joint" if model.joint else "ovr"
+    if not isinstance(model, BudgetLearner):
+        return said | {"budget": None}
+    said |= {"budget": model.budget, "budget_policy": model.policy}
+    return said | {"ties": "mistake" if model.tie_is_mistake else "positive"}
+
+
+def scores(model: Fitted, X: Any, predict_with: str, n_jobs: int | None = None) -> Floats:
+    """(n, columns) by the votes (their mean), the averaged or the last coefficients."""
+    if predict_with != "voted":
+        return model.scores(X, averaged=predict_with == "averaged", n_jobs=n_jobs)
+    return model.votes(X, n_jobs) / max(model.n_visits, 1)
+
+
+def report(model: Fitted, run: Run, name: str, order: str, n_features: int) -> Report:
+    """What there is to say about `run`, which made `model`."""
+    kernel = model.kernel
+    shown = kernel.title if isinstance(kernel, FunctionKernel) else repr(kernel.title)
+    return dualtraining.summarize(model, run, f"{name}({shown})", order, n_features)
