@@ -21,6 +21,7 @@ from novikoff import KernelPerceptron
 
 CACHE = 1024  # megabytes, for both
 EPOCHS = 10
+SCALE = 50  # x·z is divided by it: SVC's error is 1.7 % so, and 2.6 % with plain pixels in [0, 1]
 WITHIN = 0.5  # percentage points between the errors on ijcnn1
 
 PEAK = """
@@ -81,10 +82,10 @@ def mnist(repeat: int) -> Iterator[Row]:
         return
     (X, y), (test, digits) = images("train"), images("t10k")
     real, real_test = X / 255.0, test / 255.0  # the same kernel: SVC takes no whole numbers
-    ours = KernelPerceptron("poly", degree=4, gamma=1 / 255**2, cache_mb=CACHE, random_state=0)
-    peer = SVC(kernel="poly", degree=4, gamma=1, coef0=1, cache_size=CACHE)
+    ours = KernelPerceptron("poly", degree=4, gamma=1 / (255**2 * SCALE), cache_mb=CACHE, random_state=0)
+    peer = SVC(kernel="poly", degree=4, gamma=1 / SCALE, coef0=1, cache_size=CACHE)
     seconds, takes = fits(ours, peer, real, X, y, repeat)
-    yield faster("MNIST, (1 + x·z)⁴, ten epochs, voted", seconds, "SVC.fit", takes, at_least=10)
+    yield faster(f"MNIST, (1 + x·z/{SCALE})⁴, ten epochs, voted", seconds, "SVC.fit", takes, at_least=10)
     own = min(timed(lambda: ours.predict(test))[0] for _ in range(2))
     takes, classes = timed(lambda: peer.predict(real_test))
     own = min(own, timed(lambda: ours.predict(test))[0])
