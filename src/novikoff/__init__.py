@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from novikoff import datasets as datasets
+    from novikoff import structured as structured
     from novikoff import theory as theory
     from novikoff.expansions import MonotoneConjunctions as MonotoneConjunctions
     from novikoff.expansions import PolynomialExpansion as PolynomialExpansion
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from novikoff.pocket import Pocket as Pocket
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
+    from novikoff.structured_perceptron import StructuredPerceptron as StructuredPerceptron
     from novikoff.voted import VotedPerceptron as VotedPerceptron
     from novikoff.winnow import Winnow as Winnow
 
@@ -38,13 +40,14 @@ _HOMES = {
     "Perceptron": "novikoff.perceptron",
     "Pocket": "novikoff.pocket",
     "PolynomialExpansion": "novikoff.expansions",
+    "StructuredPerceptron": "novikoff.structured_perceptron",
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
     "load_model": "novikoff.models.loading",
     "open_source": "novikoff.sources.formats",
 }
-_MODULES = ("datasets", "theory")
+_MODULES = ("datasets", "structured", "theory")
 
 __all__ = [
     "KernelModel",
@@ -56,6 +59,7 @@ __all__ = [
     "Perceptron",
     "Pocket",
     "PolynomialExpansion",
+    "StructuredPerceptron",
     "VotedPerceptron",
     "Winnow",
     "__version__",
@@ -63,6 +67,7 @@ __all__ = [
     "load",
     "load_model",
     "open_source",
+    "structured",
     "theory",
 ]
 

@@ -360,6 +360,40 @@ WINNOW_PARAMETERS = PARAMETERS | _table(
     ),
 )
 
+# Structured perceptrons: what only they know, and what starts otherwise there.
+STRUCTURED_PARAMETERS = PARAMETERS | _table(
+    Parameter(
+        "problem",
+        None,
+        "What is predicted: an object with `features(x, y)` and `decode(x, w)`; see `structured.Problem` for what "
+        "it may have besides.",
+        "an object with the methods features(x, y) and decode(x, w)",
+        lambda v: (
+            not isinstance(v, type)
+            and all(callable(getattr(v, name, None)) for name in ("features", "decode"))
+        ),
+    ),
+    Parameter(
+        "cost_augmented",
+        False,
+        "Learn from the output with the highest score plus loss(y, z): then right outputs come to score more "
+        "than any other by its loss. The problem needs `loss(y, z)` and `decode(x, w, y)`.",
+        "True or False",
+        _is_bool,
+    ),
+    replace(PARAMETERS["max_epochs"], default=100),
+    replace(
+        PARAMETERS["order"],
+        help="How an epoch visits the examples. 'shuffle': a new permutation each epoch. 'cyclic': as they lie. "
+        "'worst': each visit goes to the most violated example; all are decoded for every update.",
+    ),
+    replace(
+        PARAMETERS["early_stopping"],
+        help="Hold examples out and stop when their score no longer improves; keeps the best epoch's weights.",
+    ),
+    replace(PARAMETERS["validation_fraction"], help="The share of examples that early stopping holds out."),
+)
+
 # Files, streams and the command line: what only they know, and what starts otherwise there.
 FILE_KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")
 FILE_PARAMETERS = PARAMETERS | _table(

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from novikoff.models.linear import LinearModel
 from novikoff.models.modelfile import read_file
 
 if TYPE_CHECKING:
     from novikoff.models.kernel import KernelModel
+    from novikoff.structured.model import StructuredModel
 
 
-def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
+def load_model(
+    path: str | os.PathLike[str], *, problem: Any = None
+) -> LinearModel | KernelModel | StructuredModel:
     """The model in a file that `save` wrote. Runs no code from the file; checks all of it.
+
+    Parameters
+    ----------
+    path : path of the file
+    problem : object, for a structured perceptron that was learned with a problem of your own
 
     Raises
     ------
@@ -22,6 +30,10 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
     """
     facts, arrays = read_file(path, "model")
     try:
+        if "structured" in facts:
+            from novikoff.structured.model import StructuredModel
+
+            return StructuredModel.from_state(facts, arrays, problem)
         if "dual" not in facts:
             return LinearModel.from_state(facts, arrays)
         from novikoff.models.kernel import KernelModel  # here: it needs scipy, which linear models do not
@@ -31,9 +43,20 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
+def load_row_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
+    """The model in a file, which must be one that predicts rows: linear or of a kernel."""
+    model = load_model(path)
+    if not hasattr(model, "classes"):
+        raise ValueError(
+            f"{os.fspath(path)}: holds a structured perceptron; expected a model of rows. Use "
+            "novikoff.load_model(path) for it."
+        )
+    return model
+
+
 def load_linear(path: str | os.PathLike[str]) -> LinearModel:
     """The model in a file, which must be a linear one."""
-    model = load_model(path)
+    model = load_row_model(path)
     if not isinstance(model, LinearModel):
         raise ValueError(
             f"{os.fspath(path)}: holds a kernel model, which has no weights; expected a linear one."

@@ -254,7 +254,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
     return Run(
         history=history,
         converged=fact(facts, "converged", bool),
-        verdict=choice(facts, "verdict", ("separated", "inseparable", "undecided")),
+        verdict=choice(facts, "verdict", ("separated", "consistent", "inseparable", "undecided")),
         consistent=consistent if consistent is None else fact(facts, "consistent", bool),
         margin=float(fact(facts, "margin", float)),
         unit_margin=float(fact(facts, "unit_margin", float)),
