@@ -365,8 +365,8 @@ STRUCTURED_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "problem",
         None,
-        "What is predicted: an object with `features(x, y)` and `decode(x, w)`; see `structured.Problem` for what "
-        "it may have besides.",
+        "What is predicted: an object with `features(x, y)` and `decode(x, w)`; `structured.Problem` says "
+        "what it may have besides.",
         "an object with the methods features(x, y) and decode(x, w)",
         lambda v: (
             not isinstance(v, type)
@@ -384,12 +384,13 @@ STRUCTURED_PARAMETERS = PARAMETERS | _table(
     replace(PARAMETERS["max_epochs"], default=100),
     replace(
         PARAMETERS["order"],
-        help="How an epoch visits the examples. 'shuffle': a new permutation each epoch. 'cyclic': as they lie. "
-        "'worst': each visit goes to the most violated example; all are decoded for every update.",
+        help="How an epoch visits the examples. 'shuffle': a new permutation each epoch. 'cyclic': as they "
+        "lie. 'worst': each visit goes to the most violated example; all are decoded for every update.",
     ),
     replace(
         PARAMETERS["early_stopping"],
-        help="Hold examples out and stop when their score no longer improves; keeps the best epoch's weights.",
+        help="Hold examples out and stop when their score no longer improves; keeps the best epoch's "
+        "weights.",
     ),
     replace(PARAMETERS["validation_fraction"], help="The share of examples that early stopping holds out."),
 )

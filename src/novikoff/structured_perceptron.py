@@ -54,24 +54,26 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
     converged_ : bool
         An epoch passed without an update.
     verdict_ : {{'separated', 'consistent', 'undecided'}}
-        'separated': every right output scores strictly more than any other under the last weights.
+        'separated': every right output scores strictly more than any other under the witness.
         'consistent': every output was right, but the decoder is not exact. See Notes.
+    witness_ : as `weights_`, or None
+        The weights that the verdict is about: the last ones, or where another output ties with a right one under
+        them, what comes of carrying on with ties as mistakes. None where nothing was separated, and after `load`.
     radius_ : float
         R: the largest ‖Φ(x, y) − Φ(x, z)‖ of the updates made.
     margin_ : float
-        With the verdict 'separated', what the last weights' margin is at least, or NaN where nothing is known.
+        With the verdict 'separated', what the witness's margin is at least, or NaN where nothing is
+        known.
     margin_upper_ : float
         ‖w‖/updates, which is at least γ.
     training_errors_ : int or None
         Wrong outputs, where they are known: 0 after a clean run, counted for averaged weights.
 
-    Notes
-    -----
-    *Verdict and margin.* A problem with `runner_up` gives the smallest gap between a right output and the next
-    best, computed exactly, and `margin_` is that over ‖w‖. For other problems 'separated' rests on decoding each
-    example under weights shaken by random vectors, which a tie survives with a chance below 2⁻²⁴ for each of
-    two draws; `margin_` is then 1/‖w‖ when all features seen were whole numbers, and NaN otherwise. Other
-    outputs with the very same features as the right one go unnoticed there.
+    Notes ----- *Verdict and margin.* A problem with `runner_up` gives the smallest gap between a right output
+    and the next best, computed exactly, and `margin_` is that over ‖w‖. For other problems 'separated' rests
+    on decoding each example under weights shaken by random vectors, which a tie survives with a chance below
+    2⁻²⁴ for each of two draws; `margin_` is then 1/‖w‖ when all features seen were whole numbers, and NaN
+    otherwise. Other outputs with the very same features as the right one go unnoticed there.
 
     *Errors* leave the model as it was.
 
@@ -155,8 +157,8 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
             verbose=int(self.verbose),
             callback=self.callback,
         )
-        learner, run = learning.fit(structure, X, y, n, plan, average=self.average)
-        self._set(problem, learner, run)
+        learner, run, witness = learning.fit(structure, X, y, n, plan, average=self.average)
+        self._set(problem, learner, run, witness)
         stopped = self.early_stopping or (self.callback is not None and len(run.history) < self.max_epochs)
         if not run.consistent and not stopped:
             advice = [MORE_EPOCHS, "more features", "average=True"][: 2 if self.average else 3]
@@ -189,10 +191,11 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         prepare = getattr(self.problem, "prepared", None)
         return self.problem if prepare is None else prepare(X, y)
 
-    def _set(self, problem: Any, learner: Learner, run: Run) -> None:
+    def _set(self, problem: Any, learner: Learner, run: Run, witness: Learner | None = None) -> None:
         """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
         self.problem_, self._learner, self._run = problem, learner, run
         self.weights_ = learner.averaged() if self.average else learner.weights
+        self.witness_ = None if witness is None else witness.weights
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_updates_, self.n_mistakes_, self.n_invalid_ = (
@@ -241,8 +244,8 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to a file of data only, at once or not at all.
 
         A problem that novikoff ships is written with it. Of any other problem only the name is, and `load`
-        needs the problem itself; its feature names must be texts, numbers, or tuples of these. `callback` and a
-        `random_state` that is not a number are not data, and are None in the loaded model.
+        needs the problem itself; its feature names must be texts, numbers, or tuples of these. `callback` and
+        a `random_state` that is not a number are not data, and are None in the loaded model.
         """
         self.to_model().save(path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from novikoff.models.linear import LinearModel
 from novikoff.models.modelfile import read_file
@@ -46,12 +46,12 @@ def load_model(
 def load_row_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
     """The model in a file, which must be one that predicts rows: linear or of a kernel."""
     model = load_model(path)
-    if not hasattr(model, "classes"):
+    if "problem" in vars(model):
         raise ValueError(
             f"{os.fspath(path)}: holds a structured perceptron; expected a model of rows. Use "
             "novikoff.load_model(path) for it."
         )
-    return model
+    return cast("LinearModel | KernelModel", model)
 
 
 def load_linear(path: str | os.PathLike[str]) -> LinearModel:

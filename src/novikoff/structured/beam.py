@@ -1,9 +1,9 @@
 """Beam search: outputs built step by step, of which only the best few are kept at each step.
 
-A beam may lose the right output on its way although it would have won in the end; an update towards it is then
-not one from which the perceptron's proof can go on. What can be learned from is a *violation*: parts of equal
-length of which the wrong one scores no less (Huang, Fayong and Guo 2012). Whenever the beam ends with a wrong
-output there is one:
+A beam may lose the right output on its way although it would have won in the end; an update towards it is
+then not one from which the perceptron's proof can go on. What can be learned from is a *violation*: parts of
+equal length of which the wrong one scores no less (Huang, Fayong and Guo 2012). Whenever the beam ends with a
+wrong output there is one:
 
 - "early": at the step where the right part falls out of the beam, all that is kept scores no less than it
   (Collins and Roark 2004); where it never does, the whole outputs;
@@ -49,8 +49,8 @@ class BeamSearch(ABC):
     ...     def choices(self, words, made):
     ...         return ("noun", "verb") if len(made) < len(words) else ()
     ...     def step(self, words, made, choice):
-    ...         t = len(made)
-    ...         return {(words[t], choice): 1, (*words[t - 1 : t], "before", choice): 1, (made[-1:], choice): 1}
+    ...         word, before = words[len(made)], words[: len(made)][-1:]
+    ...         return {(word, choice): 1, (*before, "before", choice): 1, (made[-1:], choice): 1}
     >>> X = ["time flies", "fruit flies like fruit", "people like fruit"]
     >>> Y = ["noun verb", "noun noun verb noun", "noun verb noun"]
     >>> X, Y = [x.split() for x in X], [tuple(y.split()) for y in Y]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -19,10 +19,10 @@ Ints = npt.NDArray[np.int64]
 class Chains:
     """A label for each token: Φ counts pairs of feature and label, and of neighbouring labels.
 
-    x is a list of tokens, each a list of feature names, or a dict of name → number; y is the list of their labels.
-    The best labels are found by Viterbi's algorithm; of those with equal scores, the ones that are smallest read
-    from the end. The loss is the number of wrong labels. `SequenceTagger` learns the same, in native code; this
-    is its plain form, open to other losses and other drivers.
+    x is a list of tokens, each a list of feature names, or a dict of name → number; y is the list of their
+    labels. The best labels are found by Viterbi's algorithm; of those with equal scores, the ones that are
+    smallest read from the end. The loss is the number of wrong labels. `SequenceTagger` learns the same, in
+    native code; this is its plain form, open to other losses and other drivers.
 
     Parameters
     ----------
@@ -45,13 +45,12 @@ class Chains:
     labels: tuple[Any, ...] | None = None
     names: tuple[str, ...] | None = None
 
-    def __post_init__(self) -> None:
-        names, labels = self.names or (), self.labels or ()
-        object.__setattr__(self, "_number", {name: i for i, name in enumerate(names)})
-        object.__setattr__(self, "_place", {label: i for i, label in enumerate(labels)})
+    _number: dict[str, int] = field(init=False, repr=False, compare=False)
+    _place: dict[Any, int] = field(init=False, repr=False, compare=False)
 
-    _number: Any = None
-    _place: Any = None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_number", {name: i for i, name in enumerate(self.names or ())})
+        object.__setattr__(self, "_place", {label: i for i, label in enumerate(self.labels or ())})
 
     def prepared(self, X: Any, Y: Any) -> Chains:
         """With the labels and the feature names of the training examples, where none were given."""
@@ -61,11 +60,11 @@ class Chains:
                 labels = tuple(sorted(set(chain.from_iterable(Y))))
             except TypeError:
                 raise TypeError(
-                    "y must be lists of labels, all of one kind: expected one list for each sequence of tokens."
+                    "y must be lists of labels, all of one kind: expected a list for each sequence of tokens."
                 ) from None
         if names is None:
             names = tuple(dict.fromkeys(name for x in X for token in x for name in token))
-        return replace(self, labels=labels, names=names, _number=None, _place=None)
+        return replace(self, labels=labels, names=names)
 
     @property
     def n_weights(self) -> int:

@@ -5,22 +5,27 @@ The update (Collins 2002). ŷ = decode(x, w); where ŷ ≠ y,
     w ← w + Φ(x, y) − Φ(x, ŷ).
 
 Write Δ for such a difference. At every update w·Δ ≤ 0, for the decoder preferred ŷ; and if some unit vector u
-has u·(Φ(x, y) − Φ(x, z)) ≥ γ > 0 for every example and every z ≠ y, then after k updates kγ ≤ u·w ≤ ‖w‖ ≤ √k·R,
-where R is the largest ‖Δ‖ *of the updates made*: updates ≤ R²/γ², however many outputs there are. With
-cost-augmented decoding w·Δ ≤ loss(y, ŷ), so that updates ≤ (R² + 2·max loss)/γ², the losses being those of the
-updates made.
+has u·(Φ(x, y) − Φ(x, z)) ≥ γ > 0 for every example and every z ≠ y, then after k updates kγ ≤ u·w ≤ ‖w‖ ≤
+√k·R, where R is the largest ‖Δ‖ *of the updates made*: updates ≤ R²/γ², however many outputs there are. With
+cost-augmented decoding w·Δ ≤ loss(y, ŷ), so that updates ≤ (R² + 2·max loss)/γ², the losses being those of
+the updates made.
 
 What the proof needs is w·Δ ≤ loss at every update, not that the decoder be exact (Huang et al. 2012). This is
 checked at every update: those where it fails are counted as invalid, and the bound is then not claimed.
 
-The verdict. "separated": w·(Φ(x, y) − Φ(x, z)) > 0 for every z ≠ y. A decoder that returns y shows only ≥ 0, so
+The verdict. "separated": w·(Φ(x, y) − Φ(x, z)) > 0 for every z ≠ y. A decoder that returns y shows only ≥ 0,
+so
 
 - a problem with `runner_up` is asked for the best z ≠ y of every example, and the smallest gap, computed
   exactly, gives the margin;
-- otherwise every example is decoded twice more, under M·w + v and M·w − v, for a random v. Any z that ties with y
-  under w would have to have v·Φ(x, z) = v·Φ(x, y) for y to win both times: for whole-number v of 24 bits that
-  has a chance of less than 2⁻²⁴ unless Φ(x, z) = Φ(x, y), and two draws are made. Where all features that were
-  seen are whole numbers, the gap is then at least 1, and the margin at least 1/‖w‖.
+- otherwise every example is decoded twice more, under M·w + v and M·w − v, for a random v. Any z that ties
+  with y under w would have to have v·Φ(x, z) = v·Φ(x, y) for y to win both times: for whole-number v of 24
+  bits that has a chance of less than 2⁻²⁴ unless Φ(x, z) = Φ(x, y), and two draws are made. Where all
+  features that were seen are whole numbers, the gap is then at least 1, and the margin at least 1/‖w‖.
+
+Where another output scores as much as y, the run is carried on, on a copy, with ties as mistakes: w·Δ ≤ 0 at each
+of these updates too, so that strict weights are reached within R²/γ² updates in all if there are any. They are
+the witness; the model stays what it was when an epoch had passed without an update.
 
 With an inexact decoder an epoch without updates is "consistent", and no more is claimed.
 """
@@ -54,6 +59,8 @@ class Fitting:
         self.X, self.Y, self.n = X, Y, n
         self.rows: Order = np.arange(n, dtype=np.int64)
         self.held_out: Order | None = None
+        self.shaken: dict[tuple[float, int], Any] = {}  # weights that were shaken
+        self.witness: Learner | None = None  # strict weights, where some were found
         if plan.early_stopping:
             drawn = plan.rng.permutation(n)
             size = math.ceil(plan.validation_fraction * n)
@@ -178,45 +185,57 @@ class Fitting:
             return
         if not structure.exact or learner.invalid:
             run.verdict = "consistent"
-        elif structure.runner_up is not None:
-            gap, norm = self._gap(rows), learner.norm()
-            run.margin = gap / norm if norm and math.isfinite(gap) else gap if norm else 0.0
-            run.verdict = "separated" if gap > 0 else "undecided"
-        elif all(self._stands(i) for i in rows):
-            run.verdict = "separated"
-            if learner.whole and learner.updates:
-                run.margin = 1 / learner.norm()
+            return
+        gap, strict = self._carried_on()
+        if gap > 0:
+            run.verdict, self.witness = "separated", strict
+            norm = strict.norm()
+            if structure.runner_up is None:
+                gap = 1.0 if strict.whole else math.nan
+            run.margin = gap / norm if norm else gap
 
-    def _gap(self, rows: list[int]) -> float:
-        """The smallest w·(Φ(x, y) − Φ(x, z)) over all examples and all z ≠ y; infinite where there is no z."""
-        assert self.structure.runner_up is not None
-        smallest = math.inf
-        for i in rows:
-            z = self.structure.runner_up(self.X[i], self.learner.weights, self.Y[i])
-            if z is not None:
-                delta = self._delta(i, Violation(self.Y[i], z, 0.0, False))
-                smallest = min(smallest, self.learner.score(delta))
-        return smallest
+    def _carried_on(self) -> tuple[float, Learner]:
+        """Strict weights: the last ones, carried on with ties as mistakes; and their gap, 0 if not reached."""
+        learner = self.learner
+        for _ in range(self.plan.max_epochs):
+            before, gap = learner.updates, math.inf
+            for i in self.rows.tolist():
+                rival = self._rival(learner, i)
+                if rival is None:
+                    continue
+                delta = self._delta(i, Violation(self.Y[i], rival, 0.0, False))
+                depth = learner.score(delta)
+                gap = min(gap, depth)
+                if depth <= 0 and len(delta[1]):
+                    learner = learner.copy() if learner is self.learner else learner
+                    learner.update(delta, 0.0, f"x[{i}], z")
+                    self.shaken.clear()
+            if learner.updates == before:
+                return gap, learner
+        return 0.0, learner
 
-    def _stands(self, i: int) -> bool:
-        """Whether y remains the best output of example i when the weights are shaken."""
-        return any(
-            all(
-                self.structure.same(
-                    self.Y[i], self.structure.decode(self.X[i], self._shaken(factor, seed)), i
-                )
-                for seed in (1, -1, 2, -2)
-            )
-            for factor in SHAKES
-        )
+    def _rival(self, learner: Learner, i: int) -> Any:
+        """The best output other than y where the problem can tell, else one that is not strictly worse.
 
-    def _shaken(self, factor: float, seed: int) -> Any:
-        key = factor, seed
-        if getattr(self, "_kept", None) is None:
-            self._kept: dict[tuple[float, int], Any] = {}
-        if key not in self._kept:
-            self._kept[key] = self.learner.shaken(factor, seed)
-        return self._kept[key]
+        None where there is no such output.
+        """
+        structure, x, y = self.structure, self.X[i], self.Y[i]
+        if structure.runner_up is not None:
+            return structure.runner_up(x, learner.weights, y)
+        rival = structure.decode(x, learner.weights)
+        if not structure.same(y, rival, i):
+            return rival
+        for factor in SHAKES:
+            found = (structure.decode(x, self._shaken(learner, factor, seed)) for seed in (1, -1, 2, -2))
+            rival = next((z for z in found if not structure.same(y, z, i)), None)
+            if rival is None:
+                return None
+        return rival  # worse, perhaps, but by less than what was shaken
+
+    def _shaken(self, learner: Learner, factor: float, seed: int) -> Any:
+        if (factor, seed) not in self.shaken:
+            self.shaken[factor, seed] = learner.shaken(factor, seed)
+        return self.shaken[factor, seed]
 
 
 def begin(structure: Structure, X: Any, Y: Any, n: int) -> Learner:
@@ -228,10 +247,14 @@ def begin(structure: Structure, X: Any, Y: Any, n: int) -> Learner:
 
 def fit(
     structure: Structure, X: Any, Y: Any, n: int, plan: Plan, *, average: bool = False
-) -> tuple[Learner, Run]:
-    """Learn from n examples until an epoch passes without an update, or the plan ends it."""
+) -> tuple[Learner, Run, Learner | None]:
+    """Learn from n examples until an epoch passes without an update, or the plan ends it.
+
+    Returns the learner, the run, and a learner with strict weights where some were found.
+    """
     learner = begin(structure, X, Y, n)
-    return learner, Fitting(learner, structure, X, Y, n, plan, average=average).run()
+    fitting = Fitting(learner, structure, X, Y, n, plan, average=average)
+    return learner, fitting.run(), fitting.witness
 
 
 def learn(

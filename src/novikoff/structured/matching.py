@@ -35,8 +35,8 @@ class Matching:
         whole = isinstance(y, list) and all(isinstance(j, int | np.integer) for j in y)
         if not whole or len(y) != n or len(set(y)) != n or (n and not 0 <= min(y) <= max(y) < m):
             raise ValueError(
-                f"y is {str(y)[:60]}: expected a list of {n} different numbers from 0 to {m - 1}, the partner of "
-                "each item on the left."
+                f"y is {str(y)[:60]}: expected {n} different numbers from 0 to {m - 1}, the partner of each "
+                "item on the left."
             )
 
     def _pairs(self, x: Any) -> Floats:
@@ -68,13 +68,9 @@ class Matching:
     def runner_up(self, x: Any, w: Floats, y: Any) -> list[int] | None:
         """The best matching other than y: each pair of y is left out in turn."""
         scores = self._pairs(x) @ w
-        rows, n = np.arange(len(y)), len(y)
+        rows = np.arange(len(y))
         best: list[int] | None = None
-        if not n or scores.shape[1] == 1:
-            return None
-        for i in range(n):
-            if n == scores.shape[1] == 1:
-                return None
+        for i in rows.tolist():
             without = scores.copy()
             without[i, y[i]] = -FORBIDDEN * (1.0 + np.abs(scores).max())
             z = self._best(without)

@@ -140,8 +140,8 @@ def weights_state(learner: Learner) -> modelstate.State:
     if isinstance(learner, NamedLearner):
         names = list(learner.weights)
         content, offsets = pack_text(_text_of(name) for name in names)
-        both = [[learner.weights[name], learner.sums[name]] for name in names]
-        values = np.array(both, dtype=np.float64).reshape(-1, 2)
+        pairs = [[learner.weights[name], learner.sums[name]] for name in names]
+        values = np.array(pairs, dtype=np.float64).reshape(-1, 2)
         return facts | {"kind": "named"}, {"names": content, "offsets": offsets, "values": values}
     assert isinstance(learner, ArrayLearner)
     both = np.stack([learner.array, learner.sums], axis=1)

@@ -14,8 +14,8 @@ from novikoff.structured.weights import Floats, Sparse, exact_dot
 class Multiclass:
     """One of several classes: Φ(x, y) is x in the block of class y, so w·Φ(x, y) = w_y·x.
 
-    With three classes or more this is `Perceptron(multiclass="joint")`, update for update and weight for weight:
-    scores that are close are compared exactly, and the lowest class wins a tie.
+    With three classes or more this is `Perceptron(multiclass="joint")`, update for update and weight for
+    weight: scores that are close are compared exactly, and the lowest class wins a tie.
 
     Parameters
     ----------

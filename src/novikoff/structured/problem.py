@@ -1,4 +1,4 @@
-"""What a structured problem is: features of an output, the best output under weights, and what may come besides.
+"""What a problem is: features of an output, the best output under weights, and what may come with it.
 
 Two methods are enough. The others are looked for by name, and each has a plain meaning where it is missing.
 """
@@ -181,7 +181,7 @@ def number_of(X: Any, name: str) -> int:
         return int(X.shape[0]) if hasattr(X, "shape") else len(X)
     except (TypeError, IndexError):
         raise TypeError(
-            f"{name} is a {type(X).__name__}, which has no length: give a list or an array, an entry an example."
+            f"{name} is a {type(X).__name__}, which has no length: give a list or an array, an entry each."
         ) from None
 
 

@@ -15,9 +15,10 @@ from novikoff.structured.weights import Floats
 class Ranking:
     """The order of the rows of x, best first: y is a list of their numbers.
 
-    Φ(x, y) = Σ (x_i − x_j) over all pairs with i before j, which is Σ (n − 1 − 2·place_i)·x_i: the best order is
-    that of the scores w·x_i, rows of equal score in the order in which they lie. The loss is Spearman's footrule,
-    Σ |place in y − place in z|; the order with the highest score plus loss is an assignment of rows to places.
+    Φ(x, y) = Σ (x_i − x_j) over all pairs with i before j, which is Σ (n − 1 − 2·place_i)·x_i: the best order
+    is that of the scores w·x_i, rows of equal score in the order in which they lie. The loss is Spearman's
+    footrule, Σ |place in y − place in z|; the order with the highest score plus loss is an assignment of rows
+    to places.
 
     Examples
     --------

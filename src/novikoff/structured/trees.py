@@ -42,10 +42,11 @@ def _hashed(text: str) -> int:
 class DependencyTrees:
     """A head for each word: projective trees with one root, scored arc by arc.
 
-    x is a list of (word, tag) pairs; y[i] is the head of word i + 1, counted from 1, 0 for the root, as in CoNLL-U.
-    An arc's features are words and tags of head and dependent, the tags beside and between them, direction and
-    distance (McDonald, Crammer and Pereira 2005), by hashed names; the best tree is found by Eisner's algorithm. The
-    loss is the number of wrong heads, and `score` the share of right ones (the unlabelled attachment score).
+    x is a list of (word, tag) pairs; y[i] is the head of word i + 1, counted from 1, 0 for the root, as in
+    CoNLL-U. An arc's features are words and tags of head and dependent, the tags beside and between them,
+    direction and distance (McDonald, Crammer and Pereira 2005), by hashed names; the best tree is found by
+    Eisner's algorithm. The loss is the number of wrong heads, and `score` the share of right ones (the
+    unlabelled attachment score).
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ class DependencyTrees:
     --------
     >>> from novikoff import StructuredPerceptron
     >>> X = [[("the", "DT"), ("dog", "NN"), ("barks", "VB")], [("dogs", "NN"), ("see", "VB"), ("cats", "NN")]]
-    >>> model = StructuredPerceptron(DependencyTrees(hash_bits=16), order="cyclic").fit(X, [[2, 3, 0], [2, 0, 2]])
+    >>> problem, Y = DependencyTrees(hash_bits=16), [[2, 3, 0], [2, 0, 2]]
+    >>> model = StructuredPerceptron(problem, order="cyclic").fit(X, Y)
     >>> model.predict([[("the", "DT"), ("cat", "NN"), ("sees", "VB"), ("dogs", "NN")]])
     [[2, 3, 0, 3]]
     """
@@ -94,11 +96,11 @@ class DependencyTrees:
                 a, steps = y[a - 1], steps + 1
             if a:
                 raise ValueError(f"the heads go round in a circle at word {m}.")
-        m = crossing(y)
-        if m is not None:
+        bad = crossing(y)
+        if bad:
             raise ValueError(
-                f"the arc of word {m} crosses another: Eisner's trees are projective. Leave the example out, or lift "
-                "such arcs by novikoff.structured.eisner.projective(heads)."
+                f"the arc of word {min(bad)} crosses another: Eisner's trees are projective. Leave the example out, "
+                "or lift such arcs by novikoff.structured.eisner.projective(heads)."
             )
 
     # -- features
@@ -128,7 +130,7 @@ class DependencyTrees:
                 side: np.full(n + 1, FACTORS[8 * t + 7] if side == "h" else 0, np.uint64) for side in "hm"
             }
             for part in template.split():
-                side, name = part
+                side, name = part[0], part[1]
                 sides[side] += fields[name] * FACTORS[8 * t + FIELDS.index(name) + (4 if side == "m" else 0)]
             np.add(sides["h"][:, None], sides["m"][None, :], out=codes[t])
         codes[len(TEMPLATES) :] = codes[: len(TEMPLATES)] + away

@@ -1,7 +1,7 @@
 """Features and weights: feature vectors in their three forms, and the weights that learn from them.
 
-Features are a dict of name → number, an array, or a sparse vector; all of one problem are of one form. Weights
-are then a dict or an array. An update is fl(w + (Φ(x, y) − Φ(x, z))), element by element.
+Features are a dict of name → number, an array, or a sparse vector; all of one problem are of one form.
+Weights are then a dict or an array. An update is fl(w + (Φ(x, y) − Φ(x, z))), element by element.
 
 Averaging is lazy. With t visits before an update Δ, u += t·Δ beside w += Δ; after T visits the mean of the
 weights after each visit is (T·w − u)/T, as everywhere in the project.
@@ -69,8 +69,8 @@ class Weights(dict[Hashable, float]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a decoder may read the weights, and not change them.")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> Any:
         return type(self), (dict(self),)
@@ -80,6 +80,8 @@ class ShakenWeights(Weights):
     """M·w + v for a random whole-number v, which names without a weight have too."""
 
     __slots__ = ("factor", "seed")
+    factor: float
+    seed: int
 
     def __getitem__(self, name: Hashable) -> float:
         return self.factor * dict.get(self, name, 0.0) + _drawn(self.seed, name)
@@ -152,8 +154,8 @@ def _dense(features: Any, where: str) -> Floats:
         dense = np.empty((0, 0))
     if dense.ndim != 1 or isinstance(features, str):
         raise TypeError(
-            f"features({where}) is a {type(features).__name__}: expected a dict of name → number, an array of "
-            "one dimension, or a sparse vector."
+            f"features({where}) is a {type(features).__name__}: expected a dict of name → number, an array "
+            "of one dimension, or a sparse vector."
         )
     return dense
 
@@ -321,7 +323,8 @@ class ArrayLearner(Learner):
         return places[kept], values[kept]
 
     def values_at(self, keys: Any) -> Floats:
-        return self.array[keys]
+        found: Floats = self.array[keys]
+        return found
 
     def _add(self, keys: Any, values: Floats, where: str) -> None:
         new = self.array[keys] + values
