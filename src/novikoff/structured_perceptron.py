@@ -57,8 +57,9 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         'separated': every right output scores strictly more than any other under the witness.
         'consistent': every output was right, but the decoder is not exact. See Notes.
     witness_ : as `weights_`, or None
-        The weights that the verdict is about: the last ones, or where another output ties with a right one under
-        them, what comes of carrying on with ties as mistakes. None where nothing was separated, and after `load`.
+        The weights that the verdict is about: the last ones, or where another output ties with a right one
+        under them, what comes of carrying on with ties as mistakes. None where nothing was separated, and
+        after `load`.
     radius_ : float
         R: the largest ‖Φ(x, y) − Φ(x, z)‖ of the updates made.
     margin_ : float

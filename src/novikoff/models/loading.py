@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, cast
 
 from novikoff.models.linear import LinearModel
-from novikoff.models.modelfile import read_file
+from novikoff.models.modelfile import Arrays, Facts, read_file
 
 if TYPE_CHECKING:
     from novikoff.models.kernel import KernelModel
@@ -28,7 +28,12 @@ def load_model(
     ValueError
         In one line, when the file is damaged, does not fit together, or comes from a newer novikoff.
     """
-    facts, arrays = read_file(path, "model")
+    return _made(path, *read_file(path, "model"), problem)
+
+
+def _made(
+    path: str | os.PathLike[str], facts: Facts, arrays: Arrays, problem: Any
+) -> LinearModel | KernelModel | StructuredModel:
     try:
         if "structured" in facts:
             from novikoff.structured.model import StructuredModel
@@ -45,13 +50,13 @@ def load_model(
 
 def load_row_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
     """The model in a file, which must be one that predicts rows: linear or of a kernel."""
-    model = load_model(path)
-    if "problem" in vars(model):
+    facts, arrays = read_file(path, "model")
+    if "structured" in facts:
         raise ValueError(
             f"{os.fspath(path)}: holds a structured perceptron; expected a model of rows. Use "
             "novikoff.load_model(path) for it."
         )
-    return cast("LinearModel | KernelModel", model)
+    return cast("LinearModel | KernelModel", _made(path, facts, arrays, None))
 
 
 def load_linear(path: str | os.PathLike[str]) -> LinearModel:

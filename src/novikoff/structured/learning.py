@@ -23,9 +23,9 @@ so
   bits that has a chance of less than 2⁻²⁴ unless Φ(x, z) = Φ(x, y), and two draws are made. Where all
   features that were seen are whole numbers, the gap is then at least 1, and the margin at least 1/‖w‖.
 
-Where another output scores as much as y, the run is carried on, on a copy, with ties as mistakes: w·Δ ≤ 0 at each
-of these updates too, so that strict weights are reached within R²/γ² updates in all if there are any. They are
-the witness; the model stays what it was when an epoch had passed without an update.
+Where another output scores as much as y, the run is carried on, on a copy, with ties as mistakes: w·Δ ≤ 0 at
+each of these updates too, so that strict weights are reached within R²/γ² updates in all if there are any.
+They are the witness; the model stays what it was when an epoch had passed without an update.
 
 With an inexact decoder an epoch without updates is "consistent", and no more is claimed.
 """
@@ -155,8 +155,9 @@ class Fitting:
     def _learn(self, i: int, found: Violation) -> None:
         learner, delta = self.learner, self._delta(i, found)
         held = learner.values_at(delta[0])
-        above = float(np.dot(held, delta[1])) - found.loss
-        invalid = above > ROUNDING * float(np.dot(np.abs(held), np.abs(delta[1])))
+        with np.errstate(over="ignore", invalid="ignore"):
+            above = float(np.dot(held, delta[1])) - found.loss
+            invalid = above > ROUNDING * float(np.dot(np.abs(held), np.abs(delta[1])))
         learner.update(delta, found.loss, f"x[{i}], z")
         learner.invalid += invalid
         learner.mistakes += found.mistake

@@ -216,9 +216,25 @@ class Learner(ABC):
         keys, values = delta
         self._add(keys, values, where)
         self.updates += 1
-        self.radius = max(self.radius, math.sqrt(float(np.dot(values, values))))
+        self.radius = max(self.radius, length(values))
         self.largest_loss = max(self.largest_loss, loss)
         self.whole = self.whole and bool((values == np.trunc(values)).all())
+
+    def _moved(
+        self, weights: Floats, sums: Floats, values: Floats, keys: Any, where: str
+    ) -> tuple[Floats, Floats]:
+        """Weights and sums after an update, which must be finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights, sums = weights + values, sums + float(self.visits) * values
+        finite = np.isfinite(weights) & np.isfinite(sums)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            name = at if isinstance(keys, slice) else keys[at]
+            raise OverflowError(
+                f"the weight of {name!r} would no longer be finite after features({where}): scale the features "
+                "down."
+            )
+        return weights, sums
 
     @property
     def margin_upper(self) -> float:
@@ -262,16 +278,13 @@ class NamedLearner(Learner):
         return np.array([weights[name] for name in keys], dtype=np.float64)
 
     def _add(self, keys: Any, values: Floats, where: str) -> None:
-        weights, sums, t = self._weights, self.sums, float(self.visits)
-        new = self.values_at(keys) + values
-        if not np.isfinite(new).all():
-            raise _overflow(keys[int(np.argmin(np.isfinite(new)))], where)
-        dict.update(weights, zip(keys, new.tolist(), strict=True))
-        for name, value in zip(keys, (t * values).tolist(), strict=True):
-            sums[name] = sums.get(name, 0.0) + value
+        old = np.array([self.sums.get(name, 0.0) for name in keys], dtype=np.float64)
+        new, sums = self._moved(self.values_at(keys), old, values, list(keys), where)
+        dict.update(self._weights, zip(keys, new.tolist(), strict=True))
+        self.sums.update(zip(keys, sums.tolist(), strict=True))
 
     def norm(self) -> float:
-        return math.sqrt(math.fsum([w * w for w in self._weights.values()]))
+        return length(np.fromiter(self._weights.values(), dtype=np.float64, count=len(self._weights)))
 
     def copy(self) -> NamedLearner:
         other = copy(self)
@@ -327,15 +340,12 @@ class ArrayLearner(Learner):
         return found
 
     def _add(self, keys: Any, values: Floats, where: str) -> None:
-        new = self.array[keys] + values
-        if not np.isfinite(new).all():
-            at = int(np.argmin(np.isfinite(new)))
-            raise _overflow(at if isinstance(keys, slice) else int(keys[at]), where)
-        self.sums[keys] += float(self.visits) * values
-        self.array[keys] = new
+        self.array[keys], self.sums[keys] = self._moved(
+            self.array[keys], self.sums[keys], values, keys, where
+        )
 
     def norm(self) -> float:
-        return float(np.linalg.norm(self.array))
+        return length(self.array)
 
     def copy(self) -> ArrayLearner:
         other = copy(self)
@@ -377,13 +387,15 @@ def _mixed(where: str) -> TypeError:
     )
 
 
-def _overflow(name: Any, where: str) -> OverflowError:
-    return OverflowError(
-        f"the weight of {name!r} would no longer be finite after features({where}): scale the features down."
-    )
+# ---- sums -------------------------------------------------------------------------------------------
+def length(values: Floats) -> float:
+    """‖values‖, wherever its square would overflow or vanish too."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if not 1e-100 < largest < 1e100:
+        return largest and largest * float(np.linalg.norm(values / largest))
+    return math.sqrt(float(np.dot(values, values)))
 
 
-# ---- exact sums --------------------------------------------------------------------------------------
 def exact_dot(a: Floats, b: Floats) -> float:
     """a·b, correctly rounded: its sign is that of the exact sum.
 
