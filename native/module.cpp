@@ -131,6 +131,7 @@ void bind_voted(nb::module_& m);  // voted.cpp
 void bind_conjunctions(nb::module_&);  // conjunctions.cpp
 void bind_margins(nb::module_&);  // margins.cpp
 void bind_online(nb::module_&);   // online.cpp
+void bind_trees(nb::module_&);    // trees.cpp
 void bind_winnow(nb::module_&);   // winnow.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
@@ -379,6 +380,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         nb::arg("array"), "Ask for huge pages under a large, still untouched array.");
 
     bind_online(m);
+    bind_trees(m);
     bind_winnow(m);
     bind_conjunctions(m);
 

@@ -63,7 +63,7 @@ def test_cost_augmented_bound(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_ranking_bound_and_margin(seed):
-    """Items ranked by a known u: R²/γ², and the margin that is reported is the smallest gap over all orders."""
+    """Items ranked by a known u: R²/γ², and the margin reported is the smallest gap over all orders."""
     rng = np.random.default_rng(seed)
     u, problem = rng.standard_normal(3), Ranking()
     X = [x for x in rng.normal(size=(300, 4, 3)) if np.diff(np.sort(x @ u)).min() > 0.2][:20]
@@ -143,7 +143,7 @@ def test_multiclass_is_the_joint_perceptron(data, order, average, bias):
 @pytest.mark.parametrize("form", ["dict", "array", "sparse", "scipy"])
 @pytest.mark.parametrize("average", [False, True])
 def test_all_forms_of_features_learn_the_same(form, average):
-    """On whole numbers, where every sum is exact; the average is the plain mean of the weights after visits."""
+    """On whole numbers, where every sum is exact; the average is the plain mean over all visits."""
     X, Y, _ = separable_sequences(1)
     model = StructuredPerceptron(Plainly(form), order="cyclic", max_epochs=3, average=average).fit(X, Y)
     weights = [model.weights_[("place", j)] for j in range(7)] if form == "dict" else model.weights_

@@ -6,8 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from novikoff import reference_trees
 from novikoff.structured import Chains, DependencyTrees, Matching, Ranking
-from novikoff.structured.eisner import eisner
+from novikoff.structured.eisner import crossing, eisner
+from novikoff.structured.trees import EXTRA, TABLE, TEMPLATES
 from novikoff.structured.weights import exact_dot
 from strategies import cancelling, decimals
 from structured_problems import TREES, all_trees, words
@@ -107,3 +109,23 @@ def test_exact_dot_is_correctly_rounded(pairs):
 
     a, b = np.array([p for p, _ in pairs]), np.array([q for _, q in pairs])
     assert exact_dot(a, b) == rounded(by_fractions(a, b))
+
+
+@given(st.integers(1, 12), st.randoms(use_true_random=False))
+def test_native_trees_equal_their_twin(n, random):
+    """Bit for bit: scores of arcs under any weights, features of trees, and the best tree, ties included."""
+    problem = DependencyTrees(8)
+    x = [(random.choice("abc"), random.choice("WXYZ")) for _ in range(n)]
+    w = np.array([random.gauss(0, 1) for _ in range(256)])
+    codes, has = reference_trees.arcs(*problem._codes(x), TABLE, EXTRA, 8)
+    scores = reference_trees.arc_scores(codes, has, w, len(TEMPLATES))
+    arcs = ~np.eye(n + 1, dtype=bool)
+    arcs[:, 0] = False
+    assert np.array_equal(problem._scores(x, w)[arcs], scores[arcs])
+    heads = eisner(scores)
+    assert heads == reference_trees.eisner(scores) and not crossing(heads)
+    m = np.arange(1, n + 1)
+    places = codes[:, heads, m][has[:, heads, m]]
+    assert sorted(problem.features(x, heads).indices.tolist()) == sorted(places.tolist())
+    small = np.array([[random.randint(-1, 1) for _ in range(n + 1)] for _ in range(n + 1)], dtype=float)
+    assert eisner(small) == reference_trees.eisner(small)

@@ -254,6 +254,24 @@ def add_errors(
     limit: float,
     total: float,
 ) -> tuple[str, int, float]: ...
+def arc_scores(
+    words: npt.NDArray[np.uint64],
+    tags: npt.NDArray[np.uint64],
+    table: npt.NDArray[np.uint64],
+    extra: npt.NDArray[np.uint64],
+    bits: int,
+    w: npt.NDArray[np.float64],
+    out: npt.NDArray[np.float64],
+) -> None: ...
+def tree_places(
+    words: npt.NDArray[np.uint64],
+    tags: npt.NDArray[np.uint64],
+    table: npt.NDArray[np.uint64],
+    extra: npt.NDArray[np.uint64],
+    bits: int,
+    heads: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]: ...
+def eisner(scores: npt.NDArray[np.float64], out: npt.NDArray[np.int64]) -> None: ...
 def winnow_epoch(
     exponents: Labels,
     table: Floats,

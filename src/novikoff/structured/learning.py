@@ -196,7 +196,7 @@ class Fitting:
             run.margin = gap / norm if norm else gap
 
     def _carried_on(self) -> tuple[float, Learner]:
-        """Strict weights: the last ones, carried on with ties as mistakes; and their gap, 0 if not reached."""
+        """The smallest gap, and of which weights: the last, carried on with ties as mistakes until it is > 0."""
         learner = self.learner
         for _ in range(self.plan.max_epochs):
             before, gap = learner.updates, math.inf

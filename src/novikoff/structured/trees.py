@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from zlib import crc32
@@ -10,10 +10,11 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from novikoff import _core
 from novikoff.structured.eisner import crossing, eisner
 from novikoff.structured.weights import Floats, Sparse
 
-Words = npt.NDArray[np.uint64]
+Codes = npt.NDArray[np.uint64]
 
 # What an arc looks at, of its head h and its dependent m: w the word, p its tag, - and + the tags beside it
 # (McDonald, Crammer and Pereira 2005, table 1). Each comes alone, and with direction and distance.
@@ -22,13 +23,23 @@ TEMPLATES = (
     *("hw hp mw mp", "hp mw mp", "hw mw mp", "hw hp mp", "hw hp mw", "hw mw", "hp mp"),
     *("hp h+ m- mp", "h- hp m- mp", "hp h+ mp m+", "h- hp mp m+"),
 )
-FIELDS = ("w", "p", "-", "+")
 ROOT, FIRST, LAST = ("\x02root", "\x02first", "\x02last")
-MIX = np.uint64(0x9E3779B97F4A7C15)
-BETWEEN = len(TEMPLATES) * 8  # the places in FACTORS of what the tags between use
-FACTORS = np.random.Generator(np.random.PCG64(1962)).integers(
-    1, 2**63, BETWEEN + 8, dtype=np.uint64
-) * np.uint64(2) + np.uint64(1)
+
+
+def _factors() -> tuple[Codes, Codes]:
+    """An odd factor for each part of each template and a constant, 0 for what it does not look at; and more.
+
+    Drawn from a generator whose stream NumPy keeps for good, as model files need it.
+    """
+    drawn = np.random.Generator(np.random.PCG64(1962)).integers(
+        0, 2**63, 9 * len(TEMPLATES) + 5, dtype=np.uint64
+    )
+    drawn = drawn * np.uint64(2) + np.uint64(1)
+    table = drawn[:-5].reshape(-1, 9)
+    for row, template in zip(table, TEMPLATES, strict=True):
+        for k, part in enumerate(("hw", "hp", "h-", "h+", "mw", "mp", "m-", "m+")):
+            row[k] *= part in template.split()
+    return table.reshape(-1), drawn[-5:]
 
 
 @lru_cache(maxsize=1 << 18)
@@ -36,6 +47,9 @@ def _hashed(text: str) -> int:
     """64 bits of a text, the same in every process."""
     data = text.encode("utf-8", "surrogatepass")
     return crc32(data) << 32 | crc32(data, 0x9E3779B9)
+
+
+TABLE, EXTRA = _factors()
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,6 @@ class DependencyTrees:
     """
 
     hash_bits: int = 22
-    _last: list[Any] = field(default_factory=lambda: [None, None], repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.hash_bits, int) or not 1 <= self.hash_bits <= 30:
@@ -99,73 +112,28 @@ class DependencyTrees:
         bad = crossing(y)
         if bad:
             raise ValueError(
-                f"the arc of word {min(bad)} crosses another: Eisner's trees are projective. Leave the example out, "
+                f"the arc of word {min(bad)} crosses another: Eisner's trees are projective. Leave it out, "
                 "or lift such arcs by novikoff.structured.eisner.projective(heads)."
             )
 
     # -- features
-    def _arcs(self, x: Any) -> tuple[Words, npt.NDArray[np.bool_]]:
-        """Places of the features of every arc, (features, heads, dependents), and which of them it has."""
-        tokens = list(x)
-        if self._last[0] == tokens:
-            return self._last[1]  # type: ignore[no-any-return]
-        found = self._made(tokens)
-        self._last[:] = tokens, found
-        return found
-
-    def _made(self, tokens: list[Any]) -> tuple[Words, npt.NDArray[np.bool_]]:
-        n = len(tokens)
-        w = np.array([_hashed(ROOT), *(_hashed(word) for word, _ in tokens)], dtype=np.uint64)
-        tags = [ROOT, *(tag for _, tag in tokens)]
-        p = np.array([_hashed(FIRST), *map(_hashed, tags), _hashed(LAST)], dtype=np.uint64)
-        fields = {"w": w, "p": p[1:-1], "-": p[:-2], "+": p[2:]}
-        codes = np.empty((2 * len(TEMPLATES), n + 1, n + 1), dtype=np.uint64)
-        place = np.arange(n + 1)
-        distance = np.abs(place[:, None] - place[None, :])
-        bucket = np.where(distance < 5, distance, np.where(distance < 10, 5, 6))
-        way = (bucket + 8 * (place[:, None] < place[None, :]) + 1).astype(np.uint64)
-        away = way * FACTORS[BETWEEN]
-        for t, template in enumerate(TEMPLATES):
-            sides = {
-                side: np.full(n + 1, FACTORS[8 * t + 7] if side == "h" else 0, np.uint64) for side in "hm"
-            }
-            for part in template.split():
-                side, name = part[0], part[1]
-                sides[side] += fields[name] * FACTORS[8 * t + FIELDS.index(name) + (4 if side == "m" else 0)]
-            np.add(sides["h"][:, None], sides["m"][None, :], out=codes[t])
-        codes[len(TEMPLATES) :] = codes[: len(TEMPLATES)] + away
-        # The tags between, each once: those that occur up to here, less those up to there.
-        kinds, which = np.unique(p[1:-1], return_inverse=True)
-        seen = np.zeros((n + 2, len(kinds)), dtype=np.int64)
-        seen[np.arange(1, n + 2), which] = 1
-        seen = seen.cumsum(axis=0)
-        low, high = np.minimum.outer(place, place), np.maximum.outer(place, place)
-        inside = (seen[high] > seen[np.minimum(low + 1, n + 1)]).transpose(2, 0, 1)
-        tag = fields["p"]
-        across = (tag * FACTORS[BETWEEN + 1])[:, None] + (tag * FACTORS[BETWEEN + 2])[None, :]
-        across = across + (way >> np.uint64(3)) * FACTORS[BETWEEN + 3]
-        between = across[None] + (kinds * FACTORS[BETWEEN + 4])[:, None, None]
-        codes = np.concatenate([codes, between])
-        codes ^= codes >> np.uint64(32)
-        codes *= MIX
-        codes >>= np.uint64(64 - self.hash_bits)
-        has = np.concatenate([np.ones((2 * len(TEMPLATES), n + 1, n + 1), dtype=bool), inside])
-        return codes, has
+    def _codes(self, x: Any) -> tuple[Codes, Codes]:
+        """Hashes of the words, from the one above the root, and of the tags, with those beyond the ends."""
+        words = [_hashed(ROOT), *(_hashed(word) for word, _ in x)]
+        tags = [_hashed(FIRST), _hashed(ROOT), *(_hashed(tag) for _, tag in x), _hashed(LAST)]
+        return np.array(words, dtype=np.uint64), np.array(tags, dtype=np.uint64)
 
     def features(self, x: Any, y: Any) -> Sparse:
         """How often the tree's arcs have each feature."""
-        codes, has = self._arcs(x)
-        m = np.arange(1, len(y) + 1)
-        h = np.asarray(y, dtype=np.intp)
-        places = codes[:, h, m][has[:, h, m]].astype(np.int64)
+        heads = np.asarray(y, dtype=np.int64)
+        places = _core.tree_places(*self._codes(x), TABLE, EXTRA, self.hash_bits, heads)
         return Sparse(places, np.ones(len(places)), self.n_weights)
 
     # -- decoding
     def _scores(self, x: Any, w: Floats) -> Floats:
-        codes, has = self._arcs(x)
-        k = 2 * len(TEMPLATES)
-        scores: Floats = w[codes[:k]].sum(axis=0) + np.where(has[k:], w[codes[k:]], 0.0).sum(axis=0)
-        return scores
+        scores = np.empty((len(x) + 1) ** 2)
+        _core.arc_scores(*self._codes(x), TABLE, EXTRA, self.hash_bits, w, scores)
+        return scores.reshape(len(x) + 1, -1)
 
     def decode(self, x: Any, w: Floats, y: Any = None) -> list[int]:
         """The heads of the best tree; with y, wrong heads score 1 more."""

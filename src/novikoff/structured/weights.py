@@ -231,8 +231,8 @@ class Learner(ABC):
             at = int(np.argmin(finite))
             name = at if isinstance(keys, slice) else keys[at]
             raise OverflowError(
-                f"the weight of {name!r} would no longer be finite after features({where}): scale the features "
-                "down."
+                f"the weight of {name!r} would no longer be finite after features({where}): scale the "
+                "features down."
             )
         return weights, sums
 
