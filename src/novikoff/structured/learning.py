@@ -196,7 +196,7 @@ class Fitting:
             run.margin = gap / norm if norm else gap
 
     def _carried_on(self) -> tuple[float, Learner]:
-        """The smallest gap, and of which weights: the last, carried on with ties as mistakes until it is > 0."""
+        """The smallest gap, and its weights: the last, carried on with ties as mistakes until it is > 0."""
         learner = self.learner
         for _ in range(self.plan.max_epochs):
             before, gap = learner.updates, math.inf
