@@ -85,12 +85,12 @@ def test_chains_with_cost_and_runner_up_against_all_sequences(x, random, augment
     assert second is None or (second != y and value(second) == max(map(value, others)))
 
 
-@given(st.integers(1, 4), st.randoms(use_true_random=False))
-def test_trees_with_cost_and_runner_up_against_all_trees(n, random):
-    problem = DependencyTrees(8)
-    x = [(random.choice("abc"), random.choice("XY")) for _ in range(n)]
-    w = np.array([random.randint(-2, 2) for _ in range(256)], float)
-    y = random.choice(TREES[n])
+@given(st.integers(1, 4), st.integers(0, 2**32))
+def test_trees_with_cost_and_runner_up_against_all_trees(n, seed):
+    problem, rng = DependencyTrees(8), np.random.default_rng(seed)
+    x = [(str(rng.choice(list("abc"))), str(rng.choice(list("XY")))) for _ in range(n)]
+    w = rng.integers(-2, 3, 256).astype(float)
+    y = TREES[n][rng.integers(len(TREES[n]))]
 
     def value(z, cost=0.0):
         return problem.features(x, z).dot(w) + cost * problem.loss(y, z)
@@ -111,12 +111,12 @@ def test_exact_dot_is_correctly_rounded(pairs):
     assert exact_dot(a, b) == rounded(by_fractions(a, b))
 
 
-@given(st.integers(1, 12), st.randoms(use_true_random=False))
-def test_native_trees_equal_their_twin(n, random):
+@given(st.integers(1, 12), st.integers(0, 2**32))
+def test_native_trees_equal_their_twin(n, seed):
     """Bit for bit: scores of arcs under any weights, features of trees, and the best tree, ties included."""
-    problem = DependencyTrees(8)
-    x = [(random.choice("abc"), random.choice("WXYZ")) for _ in range(n)]
-    w = np.array([random.gauss(0, 1) for _ in range(256)])
+    problem, rng = DependencyTrees(8), np.random.default_rng(seed)
+    x = [(str(rng.choice(list("abc"))), str(rng.choice(list("WXYZ")))) for _ in range(n)]
+    w = rng.standard_normal(256)
     codes, has = reference_trees.arcs(*problem._codes(x), TABLE, EXTRA, 8)
     scores = reference_trees.arc_scores(codes, has, w, len(TEMPLATES))
     arcs = ~np.eye(n + 1, dtype=bool)
@@ -127,5 +127,5 @@ def test_native_trees_equal_their_twin(n, random):
     m = np.arange(1, n + 1)
     places = codes[:, heads, m][has[:, heads, m]]
     assert sorted(problem.features(x, heads).indices.tolist()) == sorted(places.tolist())
-    small = np.array([[random.randint(-1, 1) for _ in range(n + 1)] for _ in range(n + 1)], dtype=float)
+    small = rng.integers(-1, 2, (n + 1, n + 1)).astype(float)
     assert eisner(small) == reference_trees.eisner(small)

@@ -33,12 +33,12 @@ def sentences(part):
 
 @quiet
 def test_heads_of_the_english_web_treebank():
-    """A thousand sentences, four epochs: more than three heads in four; docs/structured.md has all of it."""
-    X, Y = zip(*islice(sentences("train"), 1000), strict=True)
+    """Four hundred sentences, three epochs: more than two in three; docs/structured.md has all of it."""
+    X, Y = zip(*islice(sentences("train"), 400), strict=True)
     crossed = [y for y in Y if crossing(y)]
     assert crossed and not any(crossing(projective(y)) for y in crossed)
-    model = StructuredPerceptron(DependencyTrees(20), average=True, max_epochs=4, random_state=0)
+    model = StructuredPerceptron(DependencyTrees(20), average=True, max_epochs=3, random_state=0)
     model.fit(X, [projective(y) for y in Y])
-    X, Y = zip(*islice(sentences("dev"), 500), strict=True)
-    assert model.score(X, Y) > 0.75
+    X, Y = zip(*islice(sentences("dev"), 200), strict=True)
+    assert model.score(X, Y) > 0.66
     assert model.n_invalid_ == 0
