@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from numbers import Integral
 from os import PathLike, fspath
 from typing import Any, Self
@@ -65,10 +64,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import novikoff
-    >>> X = [[["w=the"], ["w=dog"], ["w=barks"]], [["w=a"], ["w=cat"], ["w=sleeps"]]]
-    >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]]
+    >>> X = [[["w=the"], ["w=dog"], ["w=barks"]], [["w=cats"], ["w=sleep"]], [["w=a"], ["w=cat"]]]
+    >>> y = [["DET", "NOUN", "VERB"], ["NOUN", "VERB"], ["DET", "NOUN"]]
     >>> tagger = novikoff.SequenceTagger(random_state=0).fit(X, y)
-    >>> tagger.predict([[["w=a"], ["w=dog"], ["w=sleeps"]]])
+    >>> tagger.predict([[["w=a"], ["w=dog"], ["w=sleep"]]])
     [['DET', 'NOUN', 'VERB']]
     >>> tagger.verdict_, tagger.score(X, y)
     ('separated', 1.0)
@@ -168,9 +167,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         if self.min_count > 1:
             raise ValueError(f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1.")
         begun = "_tagger" in vars(self)
-        features = deepcopy(self._tagger.features) if begun else NamedFeatures(hash_bits=self.hash_bits)
+        features = NamedFeatures(hash_bits=self.hash_bits)
         if begun:
-            self._check_unchanged(features)
+            self._check_unchanged()
+            features = NamedFeatures.from_state(*self._tagger.features.state())  # a copy
             features.fixed = False
         x = reading.learned_from(X, features)
         reading.check_lengths(x, y)
@@ -194,9 +194,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self._finish(known, features, weights, tagging.learn(weights, x, labels))
         return self
 
-    def _check_unchanged(self, features: NamedFeatures) -> None:
+    def _check_unchanged(self) -> None:
         average = self._tagger.transition_sums is not None
-        if average != bool(self.average) or features.hash_bits != self.hash_bits:
+        if average != bool(self.average) or self._tagger.features.hash_bits != self.hash_bits:
             raise ValueError("partial_fit cannot change average or hash_bits of a model: fit a clone.")
 
     def _plan(self) -> Plan:
