@@ -52,7 +52,7 @@ struct PyAllowed {
     Allowed view() const { return {step.data(), start.data(), end.data()}; }
 };
 
-int64_t stride_of(int64_t labels) { return (labels + kLanes - 1) / kLanes * kLanes; }
+int64_t stride_of(int64_t labels) { return (labels + kGroup - 1) / kGroup * kGroup; }
 
 void check_labels(const PySentences& x, const Labels& y, int64_t labels, const Order* order, int64_t begin, int64_t end) {
     if (int64_t(y.shape(0)) != x.tokens) throw std::invalid_argument("there must be a label for each token");
@@ -137,8 +137,8 @@ void bind_learner(nb::module_& m, const char* name) {
                 if (x.features > l.features) throw std::invalid_argument("a feature number has no weights");
                 if (x.values && l.whole) throw std::invalid_argument("values need weights of float64");
                 nb::gil_scoped_release nogil;
-                with_vectors(l.stride, [&](auto nv) {
-                    l.template epoch<decltype(nv)::value>(x, y.data(), order ? order->data() : nullptr, begin, end);
+                with_groups(l.stride, [&](auto g) {
+                    l.template epoch<decltype(g)::value>(x, y.data(), order ? order->data() : nullptr, begin, end);
                 });
             },
             nb::arg("sentences"), nb::arg("labels"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"),
@@ -194,8 +194,8 @@ void bind_tagger(nb::module_& m) {
                 p.check(x, begin, end);
                 if (int64_t(out.shape(0)) != x.tokens) throw std::invalid_argument("there must be a place for each token");
                 nb::gil_scoped_release nogil;
-                with_vectors(p.scorer.w.stride,
-                             [&](auto nv) { p.scorer.tag<decltype(nv)::value>(x, begin, end, out.data()); });
+                with_groups(p.scorer.w.stride,
+                             [&](auto g) { p.scorer.tag<decltype(g)::value>(x, begin, end, out.data()); });
             },
             nb::arg("sentences"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
             "Write the labels of a range of sentences into `out`.")
@@ -206,8 +206,8 @@ void bind_tagger(nb::module_& m) {
                 if (int64_t(out.shape(0)) != x.tokens || int64_t(out.shape(1)) != p.scorer.bigrams.labels)
                     throw std::invalid_argument("there must be a place for each token and label");
                 nb::gil_scoped_release nogil;
-                with_vectors(p.scorer.w.stride,
-                             [&](auto nv) { p.scorer.through<decltype(nv)::value>(x, begin, end, out.data()); });
+                with_groups(p.scorer.w.stride,
+                             [&](auto g) { p.scorer.through<decltype(g)::value>(x, begin, end, out.data()); });
             },
             nb::arg("sentences"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
             "For every token and label the score of the best sequence that has it there.")
@@ -218,10 +218,10 @@ void bind_tagger(nb::module_& m) {
                 check_labels(x, y, p.scorer.bigrams.labels, nullptr, begin, end);
                 if (int64_t(out.shape(0)) != x.n) throw std::invalid_argument("there must be a place for each sentence");
                 nb::gil_scoped_release nogil;
-                with_vectors(p.scorer.w.stride, [&](auto nv) {
+                with_groups(p.scorer.w.stride, [&](auto g) {
                     Decoder<double> decoder;
                     for (int64_t s = begin; s < end; ++s)
-                        out.data()[s] = p.scorer.gap<decltype(nv)::value>(decoder, x, s, y.data());
+                        out.data()[s] = p.scorer.gap<decltype(g)::value>(decoder, x, s, y.data());
                 });
             },
             nb::arg("sentences"), nb::arg("labels"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from novikoff import reference_structured as twin
 from novikoff.structured import tagging
 from novikoff.structured.sequences import Sequences
-from novikoff.structured.weights import Allowed, ChainWeights, Pairs, Scorer
+from novikoff.structured.chainweights import Allowed, ChainWeights, Pairs, Scorer
 
 
 def rules_of(allowed):

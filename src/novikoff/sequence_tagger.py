@@ -18,7 +18,7 @@ from novikoff.sources.features import NamedFeatures
 from novikoff.structured import constraints, reading, tagging
 from novikoff.structured.sequences import Floats, Ids, Sequences
 from novikoff.structured.tagger import Tagger
-from novikoff.structured.weights import ChainWeights
+from novikoff.structured.chainweights import ChainWeights
 from novikoff.training import Plan, Run
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.structured.sequences import Ids, Sequences
-from novikoff.structured.weights import Allowed
+from novikoff.structured.chainweights import Allowed
 
 
 def allowed(

@@ -17,7 +17,7 @@ from novikoff.report import Report
 from novikoff.sources.features import Features
 from novikoff.structured import reading, tagging
 from novikoff.structured.sequences import Floats, Sequences
-from novikoff.structured.weights import Allowed, ChainWeights, Counts, Pairs, Scorer
+from novikoff.structured.chainweights import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.training import Record, Run
 
 Labels = npt.NDArray[Any]
@@ -34,13 +34,13 @@ class Tagger:
     classes : array of labels, sorted
     features : novikoff.sources.features.Features
         How a token's features get their numbers.
-    pairs : novikoff.structured.weights.Pairs
+    pairs : novikoff.structured.chainweights.Pairs
         The weights of (feature, label) pairs that are not 0, and the sums of their means.
     transitions, transition_sums : arrays of (labels, labels)
         The same of label bigrams, by the label before and the label after.
-    allowed : novikoff.structured.weights.Allowed
+    allowed : novikoff.structured.chainweights.Allowed
         Which label may follow which.
-    counts : novikoff.structured.weights.Counts
+    counts : novikoff.structured.chainweights.Counts
     parameters : dict
         How it was trained, as far as JSON can say it.
     run : novikoff.training.Run, optional

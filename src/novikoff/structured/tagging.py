@@ -16,7 +16,7 @@ import numpy.typing as npt
 from novikoff.model import threads
 from novikoff.report import Report
 from novikoff.structured.sequences import Floats, Ids, Offsets, Sequences
-from novikoff.structured.weights import Allowed, ChainWeights, Counts, Pairs, Scorer
+from novikoff.structured.chainweights import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.summary import over_square
 from novikoff.training import Plan, Record, Run, record_line
 
