@@ -1,0 +1,1 @@
+"""Structured output: taggers of sequences, and any structure that can be decoded."""
