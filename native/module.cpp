@@ -140,6 +140,7 @@ void bind_cells(nb::module_&);   // cells.cpp
 void bind_gram(nb::module_&);    // gram.cpp
 void bind_budget(nb::module_&);  // budget.cpp
 void bind_format(nb::module_&);  // format.cpp
+void bind_tagger(nb::module_&);  // tagger.cpp
 
 NB_MODULE(NOVIKOFF_MODULE, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
@@ -390,5 +391,6 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     bind_cells(m);
     bind_gram(m);
     bind_budget(m);
+    bind_tagger(m);
     bind_format(m);
 }

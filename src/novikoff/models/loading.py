@@ -6,13 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from novikoff.models.linear import LinearModel
-from novikoff.models.modelfile import read_file
+from novikoff.models.modelfile import kind_of_file, read_file
 
 if TYPE_CHECKING:
     from novikoff.models.kernel import KernelModel
+    from novikoff.structured.tagger import Tagger
 
 
-def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
+def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel | Tagger:
     """The model in a file that `save` wrote. Runs no code from the file; checks all of it.
 
     Raises
@@ -20,6 +21,10 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
     ValueError
         In one line, when the file is damaged, does not fit together, or comes from a newer novikoff.
     """
+    if kind_of_file(path) == "tagger":
+        from novikoff.structured.tagger import Tagger
+
+        return Tagger.load(path)
     facts, arrays = read_file(path, "model")
     try:
         if "dual" not in facts:
@@ -35,7 +40,6 @@ def load_linear(path: str | os.PathLike[str]) -> LinearModel:
     """The model in a file, which must be a linear one."""
     model = load_model(path)
     if not isinstance(model, LinearModel):
-        raise ValueError(
-            f"{os.fspath(path)}: holds a kernel model, which has no weights; expected a linear one."
-        )
+        what = "a kernel model, which has no weights" if hasattr(model, "dual") else "a sequence tagger"
+        raise ValueError(f"{os.fspath(path)}: holds {what}; expected a linear one.")
     return model

@@ -1,1 +1,1 @@
-"""Structured output: taggers of sequences, and any structure that can be decoded."""
+"""Structured perceptrons: outputs that have parts, such as the labels of a sentence's words."""
