@@ -135,6 +135,7 @@ void bind_winnow(nb::module_&);   // winnow.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
 void bind_named(nb::module_&);   // named.cpp
+void bind_templates(nb::module_&);  // templates.cpp
 void bind_cells(nb::module_&);   // cells.cpp
 void bind_gram(nb::module_&);    // gram.cpp
 void bind_budget(nb::module_&);  // budget.cpp
@@ -386,6 +387,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     bind_libsvm(m);
 
     bind_named(m);
+    bind_templates(m);
     bind_cells(m);
     bind_gram(m);
     bind_budget(m);
