@@ -146,22 +146,22 @@ void bind_learner(nb::module_& m, const char* name) {
 }
 
 struct PyScorer {
-    Order at;
-    Labels label;
-    Floats w;
     PyAllowed allowed;
     TaggerScorer scorer;
     int64_t features;
 
-    PyScorer(int64_t labels, Order at_, Labels label_, Floats w_, Matrix a, Bytes step, Bytes start, Bytes end)
-        : at(at_), label(label_), w(w_), allowed(labels, step, start, end),
-          scorer{{at_.data(), label_.data(), w_.data(), stride_of(labels)}, checked(labels, a)},
-          features(int64_t(at_.shape(0)) - 1) {
-        bool sound = features >= 0 && at.data()[0] == 0 && at.data()[features] == int64_t(w.shape(0)) &&
-                     label.shape(0) == w.shape(0);
+    PyScorer(int64_t labels, Order at, Labels label, Floats w, Matrix a, Bytes step, Bytes start, Bytes end)
+        : allowed(labels, step, start, end), scorer{weights(labels, at, label, w), checked(labels, a)},
+          features(int64_t(at.shape(0)) - 1) {}
+
+    static MixedWeights weights(int64_t labels, const Order& at, const Labels& label, const Floats& w) {
+        const int64_t features = int64_t(at.shape(0)) - 1, stored = int64_t(w.shape(0));
+        bool sound = features >= 0 && at.data()[0] == 0 && at.data()[features] == stored &&
+                     int64_t(label.shape(0)) == stored && stored <= std::numeric_limits<int32_t>::max();
         for (int64_t f = 0; sound && f < features; ++f) sound = at.data()[f] <= at.data()[f + 1];
-        for (size_t j = 0; sound && j < label.shape(0); ++j) sound = uint32_t(label.data()[j]) < uint32_t(labels);
+        for (int64_t j = 0; sound && j < stored; ++j) sound = uint32_t(label.data()[j]) < uint32_t(labels);
         if (!sound) throw std::invalid_argument("the weights of the features do not fit together");
+        return {stride_of(labels), features, at.data(), label.data(), w.data()};
     }
     Bigrams<double> checked(int64_t labels, const Matrix& a) const {
         if (int64_t(a.shape(0)) != labels || int64_t(a.shape(1)) != stride_of(labels))

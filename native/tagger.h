@@ -145,30 +145,62 @@ struct DenseWeights {
     }
 };
 
-// The weights of feature f that are not 0 are w[at[f]] … w[at[f + 1] - 1], for the labels of the same places.
-struct SparseWeights {
-    const int64_t* at;
-    const int32_t* label;
-    const double* w;
+// Weights of which most are 0. A feature has a short list of (label, weight), or, where that is not shorter, a whole
+// row: those are the features that most tokens have.
+class MixedWeights {
+    struct Entry {
+        double w;
+        int64_t label;
+    };
+    struct Place {
+        int32_t begin, count;  // of the entries; count -1: `begin` is the number of a row
+    };
+    std::vector<Place> places;
+    std::vector<Entry> entries;
+    std::vector<double> rows;
+
+  public:
     int64_t stride;
 
-    static constexpr int64_t ahead = 16;
+    // Feature f has the weights w[at[f]] … w[at[f + 1] - 1], for the labels of the same places.
+    MixedWeights(int64_t stride, int64_t features, const int64_t* at, const int32_t* label, const double* w)
+        : places(size_t(features)), stride(stride) {
+        for (int64_t f = 0; f < features; ++f) {
+            const int64_t count = at[f + 1] - at[f];
+            if (3 * count >= stride) {
+                places[size_t(f)] = {int32_t(int64_t(rows.size()) / stride), -1};
+                rows.resize(rows.size() + size_t(stride));
+                for (int64_t j = at[f]; j < at[f + 1]; ++j) rows[rows.size() - size_t(stride) + size_t(label[j])] = w[j];
+            } else {
+                places[size_t(f)] = {int32_t(entries.size()), int32_t(count)};
+                for (int64_t j = at[f]; j < at[f + 1]; ++j) entries.push_back({w[j], label[j]});
+            }
+        }
+    }
 
     template <class A, int G>
     void emissions(const Sentences& x, int64_t begin, int64_t end, A* out) const {
-        const int64_t last = x.indptr[end];
+        constexpr int64_t ahead = 16;  // features whose weights are on their way
+        const int64_t last = x.indptr[end], nv = G ? G * kGroup / kLanes<A> : stride / kLanes<A>;
         std::fill(out, out + (end - begin) * stride, A(0));
         for (int64_t t = begin; t < end; ++t, out += stride)
             for (int64_t k = x.indptr[t]; k < x.indptr[t + 1]; ++k) {
-                if (k + 2 * ahead < last) __builtin_prefetch(at + x.ids[k + 2 * ahead]);
+                if (k + 2 * ahead < last) __builtin_prefetch(&places[size_t(x.ids[k + 2 * ahead])]);
                 if (k + ahead < last) {
-                    const int64_t next = at[x.ids[k + ahead]];
-                    __builtin_prefetch(label + next);
-                    __builtin_prefetch(w + next);
+                    const Place next = places[size_t(x.ids[k + ahead])];
+                    if (next.count > 0) __builtin_prefetch(&entries[size_t(next.begin)]);
                 }
-                const int64_t f = x.ids[k];
+                const Place place = places[size_t(x.ids[k])];
                 const double v = x.values ? x.values[k] : 1.0;
-                for (int64_t j = at[f]; j < at[f + 1]; ++j) out[label[j]] += w[j] * v;
+                if (place.count < 0) {
+                    const double* const row = &rows[size_t(place.begin * stride)];
+                    for (int64_t i = 0; i < nv; ++i) lanes(out + i * kLanes<A>) += lanes(row + i * kLanes<A>) * v;
+                } else {
+                    for (int32_t j = 0; j < place.count; ++j) {
+                        const Entry& e = entries[size_t(place.begin + j)];
+                        out[e.label] += e.w * v;
+                    }
+                }
             }
     }
 };
@@ -389,9 +421,9 @@ struct TaggerLearner {
     }
 };
 
-// What predicts: sparse weights, summed in float64.
+// What predicts: weights of which most are 0, summed in float64.
 struct TaggerScorer {
-    SparseWeights w;
+    MixedWeights w;
     Bigrams<double> bigrams;
 
     template <int G>
