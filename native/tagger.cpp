@@ -52,7 +52,7 @@ struct PyAllowed {
     Allowed view() const { return {step.data(), start.data(), end.data()}; }
 };
 
-int64_t stride_of(int64_t labels) { return (labels + kLanes - 1) / kLanes * kLanes; }
+int64_t stride_of(int64_t labels) { return (labels + kGroup - 1) / kGroup * kGroup; }
 
 void check_labels(const PySentences& x, const Labels& y, int64_t labels, const Order* order, int64_t begin, int64_t end) {
     if (int64_t(y.shape(0)) != x.tokens) throw std::invalid_argument("there must be a label for each token");
@@ -137,8 +137,8 @@ void bind_learner(nb::module_& m, const char* name) {
                 if (x.features > l.features) throw std::invalid_argument("a feature number has no weights");
                 if (x.values && l.whole) throw std::invalid_argument("values need weights of float64");
                 nb::gil_scoped_release nogil;
-                with_vectors(l.stride, [&](auto nv) {
-                    l.template epoch<decltype(nv)::value>(x, y.data(), order ? order->data() : nullptr, begin, end);
+                with_groups(l.stride, [&](auto g) {
+                    l.template epoch<decltype(g)::value>(x, y.data(), order ? order->data() : nullptr, begin, end);
                 });
             },
             nb::arg("sentences"), nb::arg("labels"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"),
@@ -146,22 +146,22 @@ void bind_learner(nb::module_& m, const char* name) {
 }
 
 struct PyScorer {
-    Order at;
-    Labels label;
-    Floats w;
     PyAllowed allowed;
     TaggerScorer scorer;
     int64_t features;
 
-    PyScorer(int64_t labels, Order at_, Labels label_, Floats w_, Matrix a, Bytes step, Bytes start, Bytes end)
-        : at(at_), label(label_), w(w_), allowed(labels, step, start, end),
-          scorer{{at_.data(), label_.data(), w_.data(), stride_of(labels)}, checked(labels, a)},
-          features(int64_t(at_.shape(0)) - 1) {
-        bool sound = features >= 0 && at.data()[0] == 0 && at.data()[features] == int64_t(w.shape(0)) &&
-                     label.shape(0) == w.shape(0);
+    PyScorer(int64_t labels, Order at, Labels label, Floats w, Matrix a, Bytes step, Bytes start, Bytes end)
+        : allowed(labels, step, start, end), scorer{weights(labels, at, label, w), checked(labels, a)},
+          features(int64_t(at.shape(0)) - 1) {}
+
+    static MixedWeights weights(int64_t labels, const Order& at, const Labels& label, const Floats& w) {
+        const int64_t features = int64_t(at.shape(0)) - 1, stored = int64_t(w.shape(0));
+        bool sound = features >= 0 && at.data()[0] == 0 && at.data()[features] == stored &&
+                     int64_t(label.shape(0)) == stored && stored <= std::numeric_limits<int32_t>::max();
         for (int64_t f = 0; sound && f < features; ++f) sound = at.data()[f] <= at.data()[f + 1];
-        for (size_t j = 0; sound && j < label.shape(0); ++j) sound = uint32_t(label.data()[j]) < uint32_t(labels);
+        for (int64_t j = 0; sound && j < stored; ++j) sound = uint32_t(label.data()[j]) < uint32_t(labels);
         if (!sound) throw std::invalid_argument("the weights of the features do not fit together");
+        return {stride_of(labels), features, at.data(), label.data(), w.data()};
     }
     Bigrams<double> checked(int64_t labels, const Matrix& a) const {
         if (int64_t(a.shape(0)) != labels || int64_t(a.shape(1)) != stride_of(labels))
@@ -194,8 +194,8 @@ void bind_tagger(nb::module_& m) {
                 p.check(x, begin, end);
                 if (int64_t(out.shape(0)) != x.tokens) throw std::invalid_argument("there must be a place for each token");
                 nb::gil_scoped_release nogil;
-                with_vectors(p.scorer.w.stride,
-                             [&](auto nv) { p.scorer.tag<decltype(nv)::value>(x, begin, end, out.data()); });
+                with_groups(p.scorer.w.stride,
+                             [&](auto g) { p.scorer.tag<decltype(g)::value>(x, begin, end, out.data()); });
             },
             nb::arg("sentences"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
             "Write the labels of a range of sentences into `out`.")
@@ -206,8 +206,8 @@ void bind_tagger(nb::module_& m) {
                 if (int64_t(out.shape(0)) != x.tokens || int64_t(out.shape(1)) != p.scorer.bigrams.labels)
                     throw std::invalid_argument("there must be a place for each token and label");
                 nb::gil_scoped_release nogil;
-                with_vectors(p.scorer.w.stride,
-                             [&](auto nv) { p.scorer.through<decltype(nv)::value>(x, begin, end, out.data()); });
+                with_groups(p.scorer.w.stride,
+                             [&](auto g) { p.scorer.through<decltype(g)::value>(x, begin, end, out.data()); });
             },
             nb::arg("sentences"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
             "For every token and label the score of the best sequence that has it there.")
@@ -218,10 +218,10 @@ void bind_tagger(nb::module_& m) {
                 check_labels(x, y, p.scorer.bigrams.labels, nullptr, begin, end);
                 if (int64_t(out.shape(0)) != x.n) throw std::invalid_argument("there must be a place for each sentence");
                 nb::gil_scoped_release nogil;
-                with_vectors(p.scorer.w.stride, [&](auto nv) {
+                with_groups(p.scorer.w.stride, [&](auto g) {
                     Decoder<double> decoder;
                     for (int64_t s = begin; s < end; ++s)
-                        out.data()[s] = p.scorer.gap<decltype(nv)::value>(decoder, x, s, y.data());
+                        out.data()[s] = p.scorer.gap<decltype(g)::value>(decoder, x, s, y.data());
                 });
             },
             nb::arg("sentences"), nb::arg("labels"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),

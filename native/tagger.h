@@ -36,11 +36,19 @@ struct Sentences {
     int64_t n;
 };
 
-constexpr int64_t kLanes = 8;  // labels a vector; tables are padded to whole ones
-
+constexpr int64_t kGroup = 8;  // labels in a group; tables are padded to whole ones
+#if defined(__AVX2__)
+constexpr int64_t kVectorBytes = 32;
+#else
+constexpr int64_t kVectorBytes = 16;
+#endif
 template <class T>
+constexpr int64_t kLanes = kVectorBytes / int64_t(sizeof(T));
+
+// N numbers as one vector. (The processor's own width: wider ones are taken apart, badly, by the compiler.)
+template <class T, int64_t N = kLanes<T>>
 struct Lanes {
-    typedef T Vec __attribute__((vector_size(kLanes * sizeof(T)), aligned(alignof(T)), may_alias));
+    typedef T Vec __attribute__((vector_size(N * sizeof(T)), aligned(alignof(T)), may_alias));
 };
 template <class T>
 inline auto& lanes(T* p) {
@@ -49,6 +57,12 @@ inline auto& lanes(T* p) {
 template <class T>
 inline const auto& lanes(const T* p) {
     return *reinterpret_cast<const typename Lanes<T>::Vec*>(p);
+}
+// As many numbers as make a vector of A.
+template <class A, class W>
+inline auto lanes_as(const W* p) {
+    using Vec = typename Lanes<A>::Vec;
+    return __builtin_convertvector((*reinterpret_cast<const typename Lanes<W, kLanes<A>>::Vec*>(p)), Vec);
 }
 
 // What a forbidden step adds. Whole numbers have no infinity: all sums of a sentence are kept above -2^27 otherwise,
@@ -93,7 +107,7 @@ struct Bigrams {
 };
 
 // ---- emissions -------------------------------------------------------------------------------------------------
-// A row of weights a feature, one a label. NV is the number of vectors in it; 0: not known to the compiler.
+// A row of weights a feature, one a label. G is the number of groups of labels in it; 0: not known to the compiler.
 template <class W>
 struct DenseWeights {
     const W* w;
@@ -101,13 +115,12 @@ struct DenseWeights {
 
     static constexpr int64_t ahead = 32;  // features whose weights are on their way
 
-    template <class A, int NV>
+    template <class A, int G>
     void emissions(const Sentences& x, int64_t begin, int64_t end, A* out) const {
         using Vec = typename Lanes<A>::Vec;
-        const int64_t nv = NV ? NV : stride / kLanes, last = x.indptr[end];
-        auto row = [&](int64_t k, int64_t v) {
-            return __builtin_convertvector(lanes(w + int64_t(x.ids[k]) * stride + v * kLanes), Vec);
-        };
+        constexpr int64_t NV = G * kGroup / kLanes<A>;
+        const int64_t nv = G ? NV : stride / kLanes<A>, last = x.indptr[end];
+        auto row = [&](int64_t k, int64_t v) { return lanes_as<A>(w + int64_t(x.ids[k]) * stride + v * kLanes<A>); };
         for (int64_t t = begin; t < end; ++t, out += stride) {
             Vec sum[NV ? NV : 1] = {};
             if (!NV) std::fill(out, out + stride, A(0));
@@ -119,69 +132,102 @@ struct DenseWeights {
                 if (!x.values) {
                     for (int64_t v = 0; v < nv; ++v)
                         if constexpr (NV) sum[v] += row(k, v);
-                        else lanes(out + v * kLanes) += row(k, v);
+                        else lanes(out + v * kLanes<A>) += row(k, v);
                 } else if constexpr (std::is_same_v<A, double>) {
                     for (int64_t v = 0; v < nv; ++v)
                         if constexpr (NV) sum[v] += row(k, v) * x.values[k];
-                        else lanes(out + v * kLanes) += row(k, v) * x.values[k];
+                        else lanes(out + v * kLanes<A>) += row(k, v) * x.values[k];
                 }
             }
             if constexpr (NV)
-                for (int64_t v = 0; v < NV; ++v) lanes(out + v * kLanes) = sum[v];
+                for (int64_t v = 0; v < NV; ++v) lanes(out + v * kLanes<A>) = sum[v];
         }
     }
 };
 
-// The weights of feature f that are not 0 are w[at[f]] … w[at[f + 1] - 1], for the labels of the same places.
-struct SparseWeights {
-    const int64_t* at;
-    const int32_t* label;
-    const double* w;
+// Weights of which most are 0. A feature has a short list of (label, weight), or, where that is not shorter, a whole
+// row: those are the features that most tokens have.
+class MixedWeights {
+    struct Entry {
+        double w;
+        int64_t label;
+    };
+    struct Place {
+        int32_t begin, count;  // of the entries; count -1: `begin` is the number of a row
+    };
+    std::vector<Place> places;
+    std::vector<Entry> entries;
+    std::vector<double> rows;
+
+  public:
     int64_t stride;
 
-    static constexpr int64_t ahead = 16;
+    // Feature f has the weights w[at[f]] … w[at[f + 1] - 1], for the labels of the same places.
+    MixedWeights(int64_t stride, int64_t features, const int64_t* at, const int32_t* label, const double* w)
+        : places(size_t(features)), stride(stride) {
+        for (int64_t f = 0; f < features; ++f) {
+            const int64_t count = at[f + 1] - at[f];
+            if (3 * count >= stride) {
+                places[size_t(f)] = {int32_t(int64_t(rows.size()) / stride), -1};
+                rows.resize(rows.size() + size_t(stride));
+                for (int64_t j = at[f]; j < at[f + 1]; ++j) rows[rows.size() - size_t(stride) + size_t(label[j])] = w[j];
+            } else {
+                places[size_t(f)] = {int32_t(entries.size()), int32_t(count)};
+                for (int64_t j = at[f]; j < at[f + 1]; ++j) entries.push_back({w[j], label[j]});
+            }
+        }
+    }
 
-    template <class A, int NV>
+    template <class A, int G>
     void emissions(const Sentences& x, int64_t begin, int64_t end, A* out) const {
-        const int64_t last = x.indptr[end];
+        constexpr int64_t ahead = 16;  // features whose weights are on their way
+        const int64_t last = x.indptr[end], nv = G ? G * kGroup / kLanes<A> : stride / kLanes<A>;
         std::fill(out, out + (end - begin) * stride, A(0));
         for (int64_t t = begin; t < end; ++t, out += stride)
             for (int64_t k = x.indptr[t]; k < x.indptr[t + 1]; ++k) {
-                if (k + 2 * ahead < last) __builtin_prefetch(at + x.ids[k + 2 * ahead]);
+                if (k + 2 * ahead < last) __builtin_prefetch(&places[size_t(x.ids[k + 2 * ahead])]);
                 if (k + ahead < last) {
-                    const int64_t next = at[x.ids[k + ahead]];
-                    __builtin_prefetch(label + next);
-                    __builtin_prefetch(w + next);
+                    const Place next = places[size_t(x.ids[k + ahead])];
+                    if (next.count > 0) __builtin_prefetch(&entries[size_t(next.begin)]);
                 }
-                const int64_t f = x.ids[k];
+                const Place place = places[size_t(x.ids[k])];
                 const double v = x.values ? x.values[k] : 1.0;
-                for (int64_t j = at[f]; j < at[f + 1]; ++j) out[label[j]] += w[j] * v;
+                if (place.count < 0) {
+                    const double* const row = &rows[size_t(place.begin * stride)];
+                    for (int64_t i = 0; i < nv; ++i) lanes(out + i * kLanes<A>) += lanes(row + i * kLanes<A>) * v;
+                } else {
+                    for (int32_t j = 0; j < place.count; ++j) {
+                        const Entry& e = entries[size_t(place.begin + j)];
+                        out[e.label] += e.w * v;
+                    }
+                }
             }
     }
 };
 
 // ---- decoding --------------------------------------------------------------------------------------------------
 // out(c) = max_p (before(p) + step(p, c)), for all c.
-template <class A, int NV>
+template <class A, int G>
 inline void best_step(const A* before, const A* step, int64_t labels, int64_t stride, A* out) {
     using Vec = typename Lanes<A>::Vec;
-    const int64_t nv = NV ? NV : stride / kLanes;
-    auto over = [&](int64_t v0, int64_t count, auto width) {
+    auto over = [&](int64_t v0, auto width) {
         constexpr int N = decltype(width)::value;
         Vec best[N];
-        for (int64_t v = 0; v < N; ++v) best[v] = before[0] + lanes(step + (v0 + v) * kLanes);
+        for (int64_t v = 0; v < N; ++v) best[v] = before[0] + lanes(step + (v0 + v) * kLanes<A>);
         for (int64_t p = 1; p < labels; ++p)
             for (int64_t v = 0; v < N; ++v) {
-                const Vec next = before[p] + lanes(step + p * stride + (v0 + v) * kLanes);
+                const Vec next = before[p] + lanes(step + p * stride + (v0 + v) * kLanes<A>);
                 best[v] = next > best[v] ? next : best[v];
             }
-        for (int64_t v = 0; v < N; ++v) lanes(out + (v0 + v) * kLanes) = best[v];
+        for (int64_t v = 0; v < N; ++v) lanes(out + (v0 + v) * kLanes<A>) = best[v];
     };
-    if constexpr (NV) over(0, nv, std::integral_constant<int, NV>());
+    constexpr int NV = int(G * kGroup / kLanes<A>);
+    if constexpr (NV && NV <= 8) over(0, std::integral_constant<int, NV>());
     else {
+        const int64_t nv = stride / kLanes<A>;
         int64_t v = 0;
-        for (; v + 4 <= nv; v += 4) over(v, 4, std::integral_constant<int, 4>());
-        for (; v < nv; ++v) over(v, 1, std::integral_constant<int, 1>());
+        for (; v + 4 <= nv; v += 4) over(v, std::integral_constant<int, 4>());
+        for (; v < nv; ++v) over(v, std::integral_constant<int, 1>());
     }
 }
 
@@ -190,21 +236,21 @@ template <class A>
 class Decoder {
     std::vector<A> e, d, b;
 
-    template <int NV>
+    template <int G>
     bool forward(const Bigrams<A>& a, const A* step, const A* start, const A* end) {
         using Vec = typename Lanes<A>::Vec;
-        const int64_t stride = a.stride, nv = NV ? NV : stride / kLanes;
+        const int64_t stride = a.stride, nv = stride / kLanes<A>;
         for (int64_t c = 0; c < stride; ++c) d[c] = e[c] + start[c];
         for (int64_t t = 1; t < length; ++t) {
             A* const now = d.data() + t * stride;
-            best_step<A, NV>(now - stride, step, a.labels, stride, now);
+            best_step<A, G>(now - stride, step, a.labels, stride, now);
             for (int64_t v = 0; v < nv; ++v) {
-                Vec sum = lanes(e.data() + t * stride + v * kLanes) + lanes(now + v * kLanes);
+                Vec sum = lanes(e.data() + t * stride + v * kLanes<A>) + lanes(now + v * kLanes<A>);
                 if constexpr (!std::is_same_v<A, double>) {
                     const Vec floor = Vec{} + kForbidden<A>;
                     sum = sum > floor ? sum : floor;
                 }
-                lanes(now + v * kLanes) = sum;
+                lanes(now + v * kLanes<A>) = sum;
             }
         }
         const A* const finish = d.data() + (length - 1) * stride;
@@ -222,16 +268,16 @@ class Decoder {
 
     const A* emission(int64_t t, int64_t stride) const { return e.data() + t * stride; }
 
-    template <int NV, class Weights>
+    template <int G, class Weights>
     void decode(const Weights& w, const Bigrams<A>& a, const Sentences& x, int64_t s) {
         const int64_t begin = x.starts[s], stride = a.stride;
         length = x.starts[s + 1] - begin;
         labels.resize(size_t(length));
         if (!length) return;
         if (int64_t(e.size()) < length * stride) e.resize(size_t(length * stride)), d.resize(e.size());
-        w.template emissions<A, NV>(x, begin, begin + length, e.data());
-        restricted = forward<NV>(a, a.step.data(), a.start.data(), a.end.data());
-        if (!restricted) forward<NV>(a, a.free_step.data(), a.free_ends.data(), a.free_ends.data());
+        w.template emissions<A, G>(x, begin, begin + length, e.data());
+        restricted = forward<G>(a, a.step.data(), a.start.data(), a.end.data());
+        if (!restricted) forward<G>(a, a.free_step.data(), a.free_ends.data(), a.free_ends.data());
         const A* const back = (restricted ? a.back : a.free_back).data();
         labels[size_t(length) - 1] = int32_t(last);
         for (int64_t t = length - 1; t-- > 0;) {
@@ -245,7 +291,7 @@ class Decoder {
 
     // After decode: for every position and label the score of the best sequence that has it there, D_t(c) + B_t(c)
     // with B_t(p) = max_c (a(p, c) + e_{t+1}(c) + B_{t+1}(c)). Handed to f(t, scores) from the end on.
-    template <int NV, class F>
+    template <int G, class F>
     void through(const Bigrams<A>& a, F&& f) {
         const int64_t stride = a.stride;
         if (!length) return;
@@ -258,15 +304,15 @@ class Decoder {
             f(t, sum);
             if (!t) break;
             for (int64_t c = 0; c < stride; ++c) next[c] = e[t * stride + c] + now[c];
-            best_step<A, NV>(next, back, a.labels, stride, now);
+            best_step<A, G>(next, back, a.labels, stride, now);
         }
     }
 };
 
-// Calls f with the number of vectors a row has as a constant, 0 where it is larger than 4.
+// Calls f with the number of groups a row has as a constant, 0 where it is larger than 4.
 template <class F>
-auto with_vectors(int64_t stride, F&& f) {
-    switch (stride / kLanes) {
+auto with_groups(int64_t stride, F&& f) {
+    switch (stride / kGroup) {
         case 1: return f(std::integral_constant<int, 1>());
         case 2: return f(std::integral_constant<int, 2>());
         case 3: return f(std::integral_constant<int, 3>());
@@ -301,10 +347,10 @@ struct TaggerLearner {
         if (sum) *sum += double(visits) * by;
     }
 
-    template <class A, int NV>
+    template <class A, int G>
     void learn(Decoder<A>& decoder, const Bigrams<A>& bigrams, const Sentences& x, int64_t s, const int32_t* y,
                Bigrams<A>* kept) {
-        decoder.template decode<NV>(DenseWeights<W>{w, stride}, bigrams, x, s);
+        decoder.template decode<G>(DenseWeights<W>{w, stride}, bigrams, x, s);
         const int64_t begin = x.starts[s], length = decoder.length;
         const int32_t *const gold = y + begin, *const found = decoder.labels.data();
         int64_t wrong = 0;
@@ -355,7 +401,7 @@ struct TaggerLearner {
     }
 
     // Visits sentences order[begin] … order[end - 1] (s = begin … end - 1 without an order), with labels y by token.
-    template <int NV>
+    template <int G>
     void epoch(const Sentences& x, const int32_t* y, const int64_t* order, int64_t begin, int64_t end) {
         using Fast = std::conditional_t<whole, int32_t, double>;
         Bigrams<Fast> bigrams(labels, stride, a, allowed);
@@ -365,37 +411,37 @@ struct TaggerLearner {
             const int64_t s = order ? order[i] : i;
             const int64_t t0 = x.starts[s], t1 = x.starts[s + 1];
             const double terms = double(x.indptr[t1] - x.indptr[t0] + t1 - t0);
-            if (!whole || largest * terms < 0x1p27) learn<Fast, NV>(decoder, bigrams, x, s, y, &bigrams);
+            if (!whole || largest * terms < 0x1p27) learn<Fast, G>(decoder, bigrams, x, s, y, &bigrams);
             else if constexpr (whole) {
                 const Bigrams<double> exact(labels, stride, a, allowed);
-                learn<double, NV>(wide, exact, x, s, y, nullptr);
+                learn<double, G>(wide, exact, x, s, y, nullptr);
                 bigrams = Bigrams<Fast>(labels, stride, a, allowed);
             }
         }
     }
 };
 
-// What predicts: sparse weights, summed in float64.
+// What predicts: weights of which most are 0, summed in float64.
 struct TaggerScorer {
-    SparseWeights w;
+    MixedWeights w;
     Bigrams<double> bigrams;
 
-    template <int NV>
+    template <int G>
     void tag(const Sentences& x, int64_t begin, int64_t end, int32_t* out) const {
         Decoder<double> decoder;
         for (int64_t s = begin; s < end; ++s) {
-            decoder.decode<NV>(w, bigrams, x, s);
+            decoder.decode<G>(w, bigrams, x, s);
             std::copy(decoder.labels.begin(), decoder.labels.end(), out + x.starts[s]);
         }
     }
 
     // For every token and label the score of the best sequence that has it there; out is tokens × labels.
-    template <int NV>
+    template <int G>
     void through(const Sentences& x, int64_t begin, int64_t end, double* out) const {
         Decoder<double> decoder;
         for (int64_t s = begin; s < end; ++s) {
-            decoder.decode<NV>(w, bigrams, x, s);
-            decoder.through<NV>(bigrams, [&](int64_t t, const double* scores) {
+            decoder.decode<G>(w, bigrams, x, s);
+            decoder.through<G>(bigrams, [&](int64_t t, const double* scores) {
                 std::copy_n(scores, bigrams.labels, out + (x.starts[s] + t) * bigrams.labels);
             });
         }
@@ -403,16 +449,16 @@ struct TaggerScorer {
 
     // By how much y beats the best other sequence, s(x, y) − max_{z≠y} s(x, z): any z ≠ y differs somewhere, so this
     // is the least over all positions of what the best sequence through another label there falls short of y.
-    template <int NV>
+    template <int G>
     double gap(Decoder<double>& decoder, const Sentences& x, int64_t s, const int32_t* y) const {
-        decoder.decode<NV>(w, bigrams, x, s);
+        decoder.decode<G>(w, bigrams, x, s);
         const int32_t* const gold = y + x.starts[s];
         double own = 0, other = kForbidden<double>;
         for (int64_t t = 0; t < decoder.length; ++t) {
             const double e = decoder.emission(t, bigrams.stride)[gold[t]];
             own = t ? e + (own + bigrams.free_step[gold[t - 1] * bigrams.stride + gold[t]]) : e;
         }
-        decoder.through<NV>(bigrams, [&](int64_t t, const double* scores) {
+        decoder.through<G>(bigrams, [&](int64_t t, const double* scores) {
             for (int64_t c = 0; c < bigrams.labels; ++c)
                 if (c != gold[t]) other = std::max(other, scores[c]);
         });

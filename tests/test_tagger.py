@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from novikoff import reference_structured as twin
 from novikoff.structured import tagging
+from novikoff.structured.chainweights import Allowed, ChainWeights, Pairs, Scorer
 from novikoff.structured.sequences import Sequences
-from novikoff.structured.weights import Allowed, ChainWeights, Pairs, Scorer
 
 
 def rules_of(allowed):
@@ -216,7 +216,12 @@ def test_sums_beyond_int32_are_taken_in_float64():
 
 @pytest.mark.parametrize(
     ("starts", "indptr", "ids", "values"),
-    [([0, 2], [0, 1], [0], None), ([0, 1], [0, 2], [0], None), ([0, 1], [0, 1], [-1], None), ([0, 1], [0, 1], [0], [])],
+    [
+        ([0, 2], [0, 1], [0], None),
+        ([0, 1], [0, 2], [0], None),
+        ([0, 1], [0, 1], [-1], None),
+        ([0, 1], [0, 1], [0], []),
+    ],
 )
 def test_sequences_that_do_not_fit_together_are_refused(starts, indptr, ids, values):
     arrays = np.array(starts), np.array(indptr), np.array(ids, dtype=np.int32)

@@ -171,6 +171,8 @@ class Vocabulary:
     def state(self) -> tuple[npt.NDArray[np.uint8], Order, Order | None]: ...
     def load(self, bytes: npt.NDArray[np.uint8], offsets: Order, columns: Order | None) -> None: ...
 
+def intern(x: Any) -> tuple[Order, Order, Labels, Floats | None, Names]: ...
+
 NamedCsr = tuple[Floats, npt.NDArray[np.int32], Order, Names]
 LabelledCsr = tuple[
     npt.NDArray[Any] | None, Floats | None, Floats, npt.NDArray[np.int32], Order, Names
@@ -497,6 +499,62 @@ class DictReader:
     def add_names(self, names: list[str]) -> None: ...
     @property
     def columns(self) -> int: ...
+
+class Sentences:
+    """Sentences as feature numbers, read in place."""
+
+    def __init__(self, starts: Order, indptr: Order, ids: Labels, values: Floats | None) -> None: ...
+    @property
+    def features(self) -> int: ...
+
+class _TaggerLearner:
+    visits: int
+    mistakes: int
+    updates: int
+    wrong_tokens: int
+    norm2: float
+    radius2: float
+    largest: float
+
+    def __init__(
+        self,
+        labels: int,
+        emissions: npt.NDArray[Any],
+        transitions: npt.NDArray[Any],
+        emission_sums: Floats | None,
+        transition_sums: Floats | None,
+        step: npt.NDArray[np.uint8],
+        start: npt.NDArray[np.uint8],
+        end: npt.NDArray[np.uint8],
+    ) -> None: ...
+    def pairs(self) -> tuple[Order, Labels, Floats, Floats | None]: ...
+    def epoch(
+        self, sentences: Sentences, labels: Labels, order: Order | None, begin: int, end: int
+    ) -> None: ...
+
+class TaggerLearner(_TaggerLearner):
+    """Weights of a tagger under training, and counts."""
+
+class WholeTaggerLearner(_TaggerLearner):
+    """The same with weights of int32."""
+
+class TaggerScorer:
+    """What tags: weights by feature, weights of bigrams, what is allowed."""
+
+    def __init__(
+        self,
+        labels: int,
+        at: Order,
+        label: Labels,
+        weights: Floats,
+        transitions: Floats,
+        step: npt.NDArray[np.uint8],
+        start: npt.NDArray[np.uint8],
+        end: npt.NDArray[np.uint8],
+    ) -> None: ...
+    def tag(self, sentences: Sentences, begin: int, end: int, out: Labels) -> None: ...
+    def through(self, sentences: Sentences, begin: int, end: int, out: Floats) -> None: ...
+    def gaps(self, sentences: Sentences, labels: Labels, begin: int, end: int, out: Floats) -> None: ...
 
 class Tokens:
     """Sentences as numbers of the values of their cells."""

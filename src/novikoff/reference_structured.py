@@ -1,15 +1,15 @@
 """The plain twin of the sequence tagger: the readable specification that the tests compare with.
 
 A sentence is a list of tokens, a token a list of (feature number, value). A labelling y of T tokens has the
-score Σ_t e_t(y_t) + Σ_{t>0} a(y_{t−1}, y_t) with e_t(c) = Σ_f v_f·w(f, c); sums are taken in that order. Nothing
-here is fast.
+score Σ_t e_t(y_t) + Σ_{t>0} a(y_{t−1}, y_t) with e_t(c) = Σ_f v_f·w(f, c); sums are taken in that order.
+Nothing here is fast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ class Rules:
     def allow(self, y: Sequence[int]) -> bool:
         if not y:
             return True
-        inside = all(self.step[p, c] for p, c in zip(y[:-1], y[1:], strict=True))
+        inside = all(self.step[p, c] for p, c in pairwise(y))
         return bool(inside and self.start[y[0]] and self.end[y[-1]])
 
 
@@ -57,8 +57,8 @@ def score(e: Floats, a: Floats, y: Sequence[int]) -> float:
 
 
 def brute_force(e: Floats, a: Floats, rules: Rules) -> list[int]:
-    """The decoder's definition: of all labellings that are allowed (of all, where none is), the highest score;
-    of several such, the one that is smallest read from the end.
+    """The decoder's definition: of all labellings that are allowed (of all, where none is), the highest
+    score; of several such, the one that is smallest read from the end.
     """
     every = [list(y) for y in product(range(a.shape[0]), repeat=len(e))]
     allowed = [y for y in every if rules.allow(y)] or every
@@ -134,7 +134,9 @@ class Twin:
         weights[at] += by
         sums[at] += self.visits * by
 
-    def epoch(self, sentences: Sequence[Sentence], labels: Sequence[Sequence[int]], order: Iterable[int]) -> None:
+    def epoch(
+        self, sentences: Sequence[Sentence], labels: Sequence[Sequence[int]], order: Iterable[int]
+    ) -> None:
         for s in order:
             self.visit(sentences[s], labels[s])
 

@@ -14,11 +14,10 @@ from novikoff.classifier import generator
 from novikoff.labels import Classes
 from novikoff.parameters import TAGGER_PARAMETERS, check_parameters, default, parameter_help
 from novikoff.report import Report
-from novikoff.sources.features import NamedFeatures
-from novikoff.structured import constraints, reading, tagging
-from novikoff.structured.sequences import Floats, Ids, Sequences
+from novikoff.structured import fitting, reading, tagging
+from novikoff.structured.sequences import Floats
 from novikoff.structured.tagger import Tagger
-from novikoff.structured.weights import ChainWeights
+from novikoff.structured.templates import Templates
 from novikoff.training import Plan, Run
 
 
@@ -140,18 +139,23 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             When interrupted: with the weights so far, which can be used.
         """
         check_parameters(self, self._names, TAGGER_PARAMETERS)
-        features = NamedFeatures(hash_bits=self.hash_bits)
-        x = reading.learned_from(X, features, int(self.min_count))
+        features = reading.begin(self._templates(), self.hash_bits)
+        x = reading.sequences(X, features)
         reading.check_lengths(x, y)
         classes = reading.found_labels(y)
         labels = reading.numbered(y, classes, x.n_tokens)
-        allowed = constraints.allowed(self.transitions, classes.labels.tolist(), x, labels)
-        weights = ChainWeights.zeros(
-            features.n_columns, allowed, average=bool(self.average), whole=x.values is None
+        tagger = fitting.train(
+            features,
+            x,
+            labels,
+            classes.labels,
+            self._plan(),
+            average=bool(self.average),
+            transitions=self.transitions,
+            min_count=int(self.min_count),
+            **self._about(),
         )
-        plan = self._plan()
-        run = tagging.fit(weights, x, labels, plan)
-        self._finish(classes, features, weights, run, x, labels)
+        self._set_tagger(tagger)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -165,14 +169,18 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self, self._names, TAGGER_PARAMETERS)
         if self.min_count > 1:
-            raise ValueError(f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1.")
+            raise ValueError(
+                f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
+            )
         begun = "_tagger" in vars(self)
-        features = NamedFeatures(hash_bits=self.hash_bits)
         if begun:
             self._check_unchanged()
-            features = NamedFeatures.from_state(*self._tagger.features.state())  # a copy
-            features.fixed = False
-        x = reading.learned_from(X, features)
+            features = reading.copied(
+                self._tagger.features
+            )  # so that the model stays as it is, should y be bad
+        else:
+            features = reading.begin(self._templates(), self.hash_bits)
+        x = reading.sequences(X, features)
         reading.check_lengths(x, y)
         if begun:
             known = Classes(self.classes_)
@@ -182,22 +190,30 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             known = reading.found_labels(y if classes is None else [classes])
         labels = reading.numbered(y, known, x.n_tokens)
         reading.check_known(x, labels, y, known)
-        earlier = self._tagger.weights() if begun else None
-        allowed = constraints.allowed(
-            self.transitions, known.labels.tolist(), x, labels, None if earlier is None else earlier.allowed
-        )
-        n, whole = features.n_columns, x.values is None
-        if earlier is None:
-            weights = ChainWeights.zeros(n, allowed, average=bool(self.average), whole=whole)
-        else:
-            weights = earlier.prepared(n, allowed, whole=whole)
-        self._finish(known, features, weights, tagging.learn(weights, x, labels))
+        how = {"average": bool(self.average), "transitions": self.transitions, **self._about()}
+        earlier = self._tagger if begun else None
+        self._set_tagger(fitting.go_on(earlier, features, x, labels, known.labels, **how))
         return self
 
     def _check_unchanged(self) -> None:
-        average = self._tagger.transition_sums is not None
-        if average != bool(self.average) or self._tagger.features.hash_bits != self.hash_bits:
-            raise ValueError("partial_fit cannot change average or hash_bits of a model: fit a clone.")
+        tagger, templates = self._tagger, self._templates()
+        average, known = tagger.transition_sums is not None, getattr(tagger.features, "templates", None)
+        same = average == bool(self.average) and tagger.features.hash_bits == self.hash_bits
+        if not same or (known and known.text) != (templates and templates.text):
+            raise ValueError(
+                "partial_fit cannot change features, average or hash_bits of a model: fit a clone."
+            )
+
+    def _templates(self) -> Templates | None:
+        return Templates.named(self.features) if isinstance(self.features, str) else self.features
+
+    def _about(self) -> dict[str, Any]:
+        """What the model says of how it was made."""
+        params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
+        if not isinstance(params["random_state"], Integral):
+            params["random_state"] = None
+        params |= {"callback": None, "features": None}  # the model has its features
+        return {"parameters": params, "name": type(self).__name__, "order": self.order}
 
     def _plan(self) -> Plan:
         return Plan(
@@ -212,44 +228,12 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             callback=self.callback,
         )
 
-    def _finish(
-        self,
-        classes: Classes,
-        features: NamedFeatures,
-        weights: ChainWeights,
-        run: Run,
-        x: Sequences | None = None,
-        labels: Ids | None = None,
-    ) -> None:
-        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
-        features.fixed = True
-        pairs = weights.pairs()
-        if x is not None and labels is not None and not run.interrupted:
-            tagging.judge(tagging.scorer(weights, pairs, last=True), x, labels, run)
-        params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
-        tagger = Tagger.of(
-            classes.labels,
-            features,
-            weights,
-            pairs,
-            parameters=params | {"callback": None, "features": None},
-            run=run,
-            name=type(self).__name__,
-            order=self.order,
-        )
-        if x is not None and labels is not None and not run.interrupted:
-            run.training_errors = tagging.errors(tagger.scorer, x, labels, self.n_jobs)
-        self._set_tagger(tagger)
-        if run.interrupted:
-            raise KeyboardInterrupt
-
     def _set_tagger(self, tagger: Tagger) -> None:
+        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
         run, counts = tagger.run or Run(), tagger.counts
         self._tagger, self._run = tagger, run
         self.classes_ = tagger.classes
-        self.n_features_in_ = tagger.n_features
+        self.n_features_in_ = tagger.n_seen
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_mistakes_, self.n_updates_ = counts.mistakes, counts.updates
@@ -257,6 +241,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.radius_ = float(np.sqrt(counts.radius2))
         self.margin_, self.margin_upper_ = run.margin, tagging.margin_upper(counts)
         self.training_errors_ = run.training_errors
+        if run.interrupted:
+            raise KeyboardInterrupt
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_tagger" in vars(self)
@@ -329,6 +315,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def from_model(cls, tagger: Tagger) -> Self:
         """The estimator around a `Tagger`, which shares its memory."""
         params = {name: value for name, value in tagger.parameters.items() if name in cls._names}
+        params |= {  # what was learned with has the last word
+            "features": getattr(tagger.features, "templates", None),
+            "hash_bits": tagger.features.hash_bits,
+            "average": tagger.transition_sums is not None,
+        }
         self = cls(**params)
         check_parameters(self, cls._names, TAGGER_PARAMETERS)
         self._set_tagger(tagger)

@@ -21,10 +21,20 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel | Tagg
     ValueError
         In one line, when the file is damaged, does not fit together, or comes from a newer novikoff.
     """
-    if kind_of_file(path) == "tagger":
-        from novikoff.structured.tagger import Tagger
+    if kind_of_file(path) != "tagger":
+        return load_classifier(path)
+    from novikoff.structured.tagger import Tagger
 
-        return Tagger.load(path)
+    return Tagger.load(path)
+
+
+def load_classifier(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
+    """The model in a file, which must be one of rows."""
+    if kind_of_file(path) == "tagger":
+        raise ValueError(
+            f"{os.fspath(path)}: holds a sequence tagger, which labels the tokens of sentences, not "
+            "rows: `novikoff tag` uses it."
+        )
     facts, arrays = read_file(path, "model")
     try:
         if "dual" not in facts:
@@ -38,8 +48,9 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel | Tagg
 
 def load_linear(path: str | os.PathLike[str]) -> LinearModel:
     """The model in a file, which must be a linear one."""
-    model = load_model(path)
+    model = load_classifier(path)
     if not isinstance(model, LinearModel):
-        what = "a kernel model, which has no weights" if hasattr(model, "dual") else "a sequence tagger"
-        raise ValueError(f"{os.fspath(path)}: holds {what}; expected a linear one.")
+        raise ValueError(
+            f"{os.fspath(path)}: holds a kernel model, which has no weights; expected a linear one."
+        )
     return model

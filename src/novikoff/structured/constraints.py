@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.structured.chainweights import Allowed
 from novikoff.structured.sequences import Ids, Sequences
-from novikoff.structured.weights import Allowed
 
 
 def allowed(
@@ -79,6 +79,6 @@ def _check(made: Allowed, name: str, classes: Sequence[Any], x: Sequences, label
     else:
         where = "ends the sentence"
     raise ValueError(
-        f"sentence {s}, token {t - int(x.starts[s])}: the label {label!r} {where}, which {name.upper()} does not "
-        "allow: correct the labels, or use transitions='first-order'."
+        f"sentence {s}, token {t - int(x.starts[s])}: the label {label!r} {where}, which {name.upper()} does "
+        "not allow: correct the labels, or use transitions='first-order'."
     )

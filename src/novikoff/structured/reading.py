@@ -8,35 +8,50 @@ from typing import Any
 
 import numpy as np
 
-from novikoff import _core
 from novikoff.labels import Classes, number
-from novikoff.sources.features import Features, NamedFeatures
+from novikoff.sources.features import NamedFeatures
+from novikoff.structured.expansion import TemplateFeatures
 from novikoff.structured.sequences import Ids, Sequences
+from novikoff.structured.templates import Templates
+
+SequenceFeatures = NamedFeatures | TemplateFeatures  # how the features of tokens get their numbers
 
 
-def frequent(x: Sequences, names: _core.Names, min_count: int) -> tuple[Sequences, _core.Names]:
-    """Without the features that occur fewer than `min_count` times; the others keep their order."""
-    if min_count <= 1 or not len(names):
-        return x, names
-    kept = np.bincount(x.ids, minlength=len(names)) >= min_count
-    columns = np.where(kept, np.cumsum(kept) - 1, -1)
-    strings = names.strings()
-    return x.renumbered(columns), _core.Names([strings[j] for j in np.flatnonzero(kept)])
+def begin(templates: Templates | None, hash_bits: int | None) -> SequenceFeatures:
+    """Features without any number given yet: by templates, or by the names that X has."""
+    if templates is None:
+        return NamedFeatures(hash_bits=hash_bits)
+    return TemplateFeatures(templates, hash_bits=hash_bits)
 
 
-def learned_from(X: Any, features: NamedFeatures, min_count: int = 1) -> Sequences:
-    """Sentences to learn from: their features get a number each, unless `features` is fixed."""
-    x, names = frequent(*Sequences.from_lists(X), min_count)
-    return x.renumbered(features.place(names))
+def copied(features: SequenceFeatures) -> SequenceFeatures:
+    """Equal features that go on growing by themselves."""
+    copy = type(features).from_state(*features.state())
+    copy.fixed = False
+    return copy
 
 
-def known(X: Any, features: Features) -> Sequences:
-    """Sentences to tag: features that training never saw are left out."""
+def sequences(X: Any, features: SequenceFeatures) -> Sequences:
+    """Sentences as feature numbers. New features get one, or are left out where `features` is fixed."""
     if isinstance(X, Sequences):
         return X
-    assert isinstance(features, NamedFeatures)
+    if isinstance(features, TemplateFeatures):
+        return features.expand(X)
     x, names = Sequences.from_lists(X)
     return x.renumbered(features.place(names))
+
+
+def frequent(x: Sequences, features: SequenceFeatures, min_count: int) -> tuple[Sequences, SequenceFeatures]:
+    """Without the features that occur fewer than `min_count` times; the others keep their order.
+
+    Hashed features keep their places, and a place counts as one feature.
+    """
+    if min_count <= 1:
+        return x, features
+    kept = np.bincount(x.ids, minlength=features.n_columns) >= min_count
+    if features.hash_bits is not None:
+        return x.renumbered(np.where(kept, np.arange(len(kept)), -1)), features
+    return x.renumbered(np.where(kept, np.cumsum(kept) - 1, -1)), features.some(kept)
 
 
 # ---- labels ------------------------------------------------------------------------------------------
@@ -90,4 +105,6 @@ def check_known(x: Sequences, labels: Ids, y: Any, classes: Classes) -> None:
     s = int(np.searchsorted(x.starts, t, side="right")) - 1
     at = t - int(x.starts[s])
     listed = ", ".join(map(repr, classes.labels[:20].tolist()))
-    raise ValueError(f"sentence {s}, token {at}: the label {y[s][at]!r} was not declared; known are {listed}.")
+    raise ValueError(
+        f"sentence {s}, token {at}: the label {y[s][at]!r} was not declared; known are {listed}."
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,7 @@ class Sequences:
 
     def parts(self, flat: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
         """What lies one after the other for all tokens, sentence by sentence."""
-        cuts = self.starts.tolist()
-        return [flat[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [flat[a:b] for a, b in pairwise(self.starts.tolist())]
 
     def ranges(self, work: float, n_labels: int, order: Offsets | None = None) -> list[tuple[int, int]]:
         """Ranges of sentences (of places in `order`), each about `work` multiplications or one sentence."""
@@ -100,4 +100,4 @@ class Sequences:
             return []
         steps = np.arange(work, total[-1] + work, work)
         cuts = np.unique(np.concatenate([[0], np.searchsorted(total, steps, side="right"), [len(total)]]))
-        return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return list(pairwise(cuts.tolist()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,10 +14,10 @@ import numpy.typing as npt
 from novikoff.models import modelstate
 from novikoff.models.modelfile import Arrays, Facts, read_file, write_file
 from novikoff.report import Report
-from novikoff.sources.features import Features
 from novikoff.structured import reading, tagging
+from novikoff.structured.chainweights import Allowed, ChainWeights, Counts, Pairs, Scorer
+from novikoff.structured.reading import SequenceFeatures
 from novikoff.structured.sequences import Floats, Sequences
-from novikoff.structured.weights import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.training import Record, Run
 
 Labels = npt.NDArray[Any]
@@ -32,15 +32,17 @@ class Tagger:
     Parameters
     ----------
     classes : array of labels, sorted
-    features : novikoff.sources.features.Features
+    features : NamedFeatures or TemplateFeatures
         How a token's features get their numbers.
-    pairs : novikoff.structured.weights.Pairs
+    pairs : novikoff.structured.chainweights.Pairs
         The weights of (feature, label) pairs that are not 0, and the sums of their means.
     transitions, transition_sums : arrays of (labels, labels)
         The same of label bigrams, by the label before and the label after.
-    allowed : novikoff.structured.weights.Allowed
+    allowed : novikoff.structured.chainweights.Allowed
         Which label may follow which.
-    counts : novikoff.structured.weights.Counts
+    counts : novikoff.structured.chainweights.Counts
+    n_seen : int
+        Features that training met; a file has only those with a weight.
     parameters : dict
         How it was trained, as far as JSON can say it.
     run : novikoff.training.Run, optional
@@ -62,27 +64,28 @@ class Tagger:
     """
 
     classes: Labels
-    features: Features
+    features: SequenceFeatures
     pairs: Pairs
     transitions: Floats
     transition_sums: Floats | None
     allowed: Allowed
     counts: Counts
+    n_seen: int = 0
     parameters: dict[str, Any] = field(default_factory=dict)
     run: Run | None = None
     name: str = "SequenceTagger"
     order: str = "shuffle"
 
     @classmethod
-    def of(cls, classes: Labels, features: Features, weights: ChainWeights, pairs: Pairs, **rest: Any) -> Tagger:
+    def of(
+        cls, classes: Labels, features: SequenceFeatures, weights: ChainWeights, pairs: Pairs, **rest: Any
+    ) -> Tagger:
         """The tagger that trained weights come to."""
-        return cls(classes, features, pairs, *weights.bigrams(), weights.allowed, weights.counts, **rest)
+        bigrams, sums = weights.bigrams()
+        seen = features.n_columns
+        return cls(classes, features, pairs, bigrams, sums, weights.allowed, weights.counts, seen, **rest)
 
     # -- what it says of itself --------------------------------------------------------------------
-    @property
-    def n_features(self) -> int:
-        return len(self.pairs.at) - 1
-
     @property
     def history(self) -> list[Record]:
         """A record an epoch."""
@@ -93,9 +96,7 @@ class Tagger:
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return tagging.summarize(
-            self.counts, self.run, self.n_features, len(self.classes), self.name, self.order
-        )
+        return tagging.summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -112,7 +113,9 @@ class Tagger:
     ) -> list[tuple[str, Any, float]]:
         """The heaviest (feature, label, weight), of one label or all; with `against` the most negative."""
         w = self.scorer.w / self.scorer.scale
-        chosen = np.arange(len(w)) if label is None else np.flatnonzero(self.pairs.label == self._index(label))
+        chosen = (
+            np.arange(len(w)) if label is None else np.flatnonzero(self.pairs.label == self._index(label))
+        )
         signed = -w[chosen] if against else w[chosen]
         chosen, signed = chosen[signed > 0], signed[signed > 0]
         first = chosen[np.argsort(-signed, kind="stable")[:n]]
@@ -139,7 +142,7 @@ class Tagger:
     # -- using it ----------------------------------------------------------------------------------
     def sequences(self, X: Any) -> Sequences:
         """Sentences as feature numbers of this model."""
-        return reading.known(X, self.features)
+        return reading.sequences(X, self.features)
 
     def tag(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
         """The labels of each sentence."""
@@ -170,15 +173,18 @@ class Tagger:
         Only weights that are not 0 are written, each number in the narrowest type that holds it exactly,
         and only the names of features that have one. Everything needed to go on learning is in it.
         """
+        used = np.diff(self.pairs.at) > 0
+        hashed = self.features.hash_bits is not None
+        features = self.features if hashed or used.all() else self.features.some(used)
         parts = {
             "classes": modelstate.classes_state(self.classes),
-            "features": modelstate.features_state(self.features),
+            "features": modelstate.features_state(features),
         }
         if self.run is not None:
             parts["run"] = modelstate.run_state(self.run)
         facts, arrays = modelstate.together(parts)
         arrays |= {
-            "pairs.count": np.diff(self.pairs.at),
+            "pairs.count": np.diff(self.pairs.at)[used],
             "pairs.label": self.pairs.label,
             "pairs.w": self.pairs.w,
             "transitions.w": self.transitions,
@@ -186,10 +192,12 @@ class Tagger:
             "allowed.start": self.allowed.start,
             "allowed.end": self.allowed.end,
         }
+        if hashed:
+            arrays["pairs.place"] = np.flatnonzero(used)
         if self.pairs.u is not None and self.transition_sums is not None:
             arrays |= {"pairs.u": self.pairs.u, "transitions.u": self.transition_sums}
         facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
-        facts |= {"n_labels": len(self.classes), "n_features": self.n_features, "counts": asdict(self.counts)}
+        facts |= {"n_labels": len(self.classes), "n_seen": self.n_seen, "counts": asdict(self.counts)}
         write_file(path, facts, {name: narrow(a) for name, a in arrays.items()}, KIND)
 
     @classmethod
@@ -204,7 +212,7 @@ class Tagger:
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> Tagger:
         """The tagger that a file's facts and arrays say; a ValueError where they do not fit together."""
-        n, m = modelstate.count(facts, "n_labels", 1, 1 << 20), modelstate.count(facts, "n_features")
+        n = modelstate.count(facts, "n_labels", 1, 1 << 20)
 
         def part(name: str) -> tuple[Facts, Arrays]:
             return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
@@ -212,19 +220,35 @@ class Tagger:
         def numbers(name: str, kind: Any, shape: tuple[int | None, ...]) -> Any:
             return modelstate.array(_widened(arrays, name, kind), name, kind, shape)
 
-        count = numbers("pairs.count", np.int64, (m,))
-        at = np.concatenate([[0], np.cumsum(count)])
-        total = int(at[-1])
+        features = modelstate.features_from_state(*part("features"), None)
+        if not isinstance(features, SequenceFeatures):
+            raise ValueError(f"its features are {features.kind}, which a tagger does not have")
+        used = numbers("pairs.count", np.int64, (None if features.hash_bits else features.n_columns,))
+        count = used
+        if features.hash_bits:
+            place = numbers("pairs.place", np.int64, (len(used),))
+            if len(place) and (
+                place[0] < 0 or place[-1] >= features.n_columns or (np.diff(place) <= 0).any()
+            ):
+                raise ValueError(f"the places of features do not rise from 0 to below {features.n_columns}")
+            count = np.zeros(features.n_columns, dtype=np.int64)
+            count[place] = used
+        total = int(count.sum())
         label = numbers("pairs.label", np.int32, (total,))
         averaged = "pairs.u" in arrays
         if (count < 0).any() or ((label < 0) | (label >= n)).any():
             raise ValueError("the weights name labels that there are not")
+        at = np.concatenate([[0], np.cumsum(count)])
         said = modelstate.fact(facts, "counts", dict)
-        whole = {f.name: modelstate.count(said, f.name) for f in fields(Counts) if f.type == "int"}
-        real = {f.name: modelstate.number(said, f.name, 0.0) for f in fields(Counts) if f.type == "float"}
+        counts = Counts()
+        for name, value in vars(counts).items():
+            whole = isinstance(value, int)
+            setattr(
+                counts, name, modelstate.count(said, name) if whole else modelstate.number(said, name, 0.0)
+            )
         return cls(
             modelstate.classes_from_state(*part("classes"), n),
-            modelstate.features_from_state(*part("features"), m),
+            features,
             Pairs(
                 at,
                 label,
@@ -238,7 +262,8 @@ class Tagger:
                 modelstate.array(arrays, "allowed.start", np.uint8, (n,)),
                 modelstate.array(arrays, "allowed.end", np.uint8, (n,)),
             ),
-            Counts(**whole, **real),
+            counts,
+            modelstate.count(facts, "n_seen"),
             parameters=modelstate.fact(facts, "parameters", dict),
             run=modelstate.run_from_state(*part("run")) if "run" in facts else None,
             name=modelstate.fact(facts, "name", str),

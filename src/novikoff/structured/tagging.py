@@ -11,12 +11,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from novikoff.model import threads
 from novikoff.report import Report
+from novikoff.structured.chainweights import ChainWeights, Counts, Pairs, Scorer
 from novikoff.structured.sequences import Floats, Ids, Offsets, Sequences
-from novikoff.structured.weights import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.summary import over_square
 from novikoff.training import Plan, Record, Run, record_line
 
@@ -109,7 +108,11 @@ def fit(weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> Run:
 
 def learn(weights: ChainWeights, x: Sequences, labels: Ids) -> Run:
     """One pass over the sentences as they come, going on from `weights` in place."""
-    run, started, before = Run(n_rows=len(x), as_given=True), time.perf_counter(), Counts(**vars(weights.counts))
+    run, started, before = (
+        Run(n_rows=len(x), as_given=True),
+        time.perf_counter(),
+        Counts(**vars(weights.counts)),
+    )
     try:
         epoch(weights, x, labels)
     except KeyboardInterrupt:
@@ -120,7 +123,9 @@ def learn(weights: ChainWeights, x: Sequences, labels: Ids) -> Run:
 
 
 def _record(now: Counts, before: Counts, number: int, seconds: float) -> Record:
-    made = {name: getattr(now, name) - getattr(before, name) for name in ("mistakes", "updates", "wrong_tokens")}
+    made = {
+        name: getattr(now, name) - getattr(before, name) for name in ("mistakes", "updates", "wrong_tokens")
+    }
     return {"epoch": number, **made, "norm": math.sqrt(now.norm2), "seconds": seconds}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.structured.sequences import Floats, Ids, Offsets, Sequences
+from novikoff.structured.sequences import Floats, Ids, Offsets
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -89,8 +89,8 @@ class ChainWeights:
         n = len(allowed.start)
         kind = np.int32 if whole else np.float64
         shape, square = (n_features, stride(n)), (n, stride(n))
-        sums = (np.zeros(shape), np.zeros(square)) if average else (None, None)
-        return cls(n, np.zeros(shape, kind), np.zeros(square, kind), *sums, allowed)
+        sums = [np.zeros(s) if average else None for s in (shape, square)]
+        return cls(n, np.zeros(shape, kind), np.zeros(square, kind), sums[0], sums[1], allowed)
 
     @classmethod
     def from_pairs(
@@ -142,7 +142,7 @@ class ChainWeights:
         return grown
 
     # -- native ------------------------------------------------------------------------------------
-    def learner(self) -> Any:
+    def learner(self) -> _core.TaggerLearner | _core.WholeTaggerLearner:
         """The native learner, which writes into these arrays."""
         kind = _core.WholeTaggerLearner if self.whole else _core.TaggerLearner
         arrays = self.emissions, self.transitions, self.emission_sums, self.transition_sums
@@ -151,7 +151,7 @@ class ChainWeights:
             setattr(native, name, getattr(self.counts, name))
         return native
 
-    def take_counts(self, native: Any) -> None:
+    def take_counts(self, native: _core.TaggerLearner | _core.WholeTaggerLearner) -> None:
         for name in _COUNTS:
             setattr(self.counts, name, getattr(native, name))
 
