@@ -215,7 +215,6 @@ void bind_templates(nb::module_& m) {
             for (size_t k = 0; k < rows.size(); ++k)
                 if (index.templates[k].parts.size() && at[k] != rows[k].shape(0))
                     throw std::invalid_argument("a template has too many features");
-            index.frozen = true;
         }, nb::arg("values"), nb::arg("order"), nb::arg("rows"), "Take in the values and features of a saved table.")
         .def("forget", [](Index& index, int64_t more_than) {
             for (const Domain& d : index.domains)

@@ -111,14 +111,25 @@ struct Expanded {
 };
 
 class TemplateIndex {
-    static constexpr int32_t unknown = -1, unsure = -2;
+    static constexpr int32_t unknown = -1, absent = -2;
+    static constexpr size_t batch = 128;  // tokens whose features are looked up together
 
-    // A feature on its way: its key, which is looked up a while later.
-    struct Pending {
+    struct Key {
         uint64_t hash;
-        int32_t a, b, c;
-        int32_t templ;  // negative: the key could not be made, ~templ
-        int32_t token;  // of the sentence
+        int32_t a, b, c;  // a < 0: there is none
+    };
+
+    // Every domain's value at every token, with room around the sentences for those who look beyond them: what lies
+    // g tokens behind the end of a sentence is -2 - g there, and what has no value is -1.
+    struct Grid {
+        int64_t reach = 0;
+        std::vector<std::vector<int32_t>> values;
+    };
+    // Tokens at hand: where they are in the grid, and whether their sentence begins or ends with them.
+    struct Batch {
+        size_t n = 0;
+        int64_t at[batch];
+        bool first[batch], last[batch];
     };
 
     Growing<uint16_t> templates_of;  // features
@@ -127,7 +138,6 @@ class TemplateIndex {
   public:
     std::vector<Domain> domains;  // the columns first
     std::vector<Template> templates;
-    bool frozen = false;
 
     int64_t size() const { return int64_t(templates_of.size()); }
     const Growing<uint16_t>& order() const { return templates_of; }
@@ -155,57 +165,63 @@ class TemplateIndex {
     }
     // The number of a tuple of values, or -1.
     int32_t find(size_t templ, const int32_t* values) const {
-        Pending p{};
         const Template& m = templates[templ];
-        p.templ = int32_t(templ);
-        if (!const_cast<TemplateIndex*>(this)->key(const_cast<Template&>(m), values, false, p)) return unknown;
-        return look(m, p);
+        Key k{};
+        return key(m, values, k) ? look(m, k) : unknown;
     }
 
     // The features of all tokens. With `grow` what is new gets a number, else it is left out.
     void expand(const Tokens& tokens, bool grow, Expanded& out) {
         pad(grow);
-        const std::vector<std::vector<int32_t>> values = values_of(tokens);
         if (grow) fit();
-        constexpr size_t batch = 512;
-        std::vector<Pending> pending;
-        std::vector<std::pair<int64_t, size_t>> ends;  // of tokens among them
-        pending.reserve(batch + templates.size());
+        const Grid grid = grid_of(tokens);
+        const size_t k = templates.size();
+        std::vector<int32_t> found(batch * k);
+        std::vector<Key> keys(batch);
+        std::vector<int32_t> tuple;
         out.indptr.push(int64_t(out.ids.size()));
-        for (int64_t s = 0; s < tokens.sentences(); ++s) {
-            const int64_t begin = tokens.starts[size_t(s)], end = tokens.starts[size_t(s) + 1];
-            for (int64_t t = begin; t < end; ++t) {
-                for (size_t k = 0; k < templates.size(); ++k) ask(values, k, t, begin, end, grow, pending);
-                ends.emplace_back(t, pending.size());
-                if (pending.size() >= batch) answer(values, begin, end, grow, pending, ends, out);
+        in_batches(tokens, grid, [&](const Batch& b) {
+            for (size_t j = 0; j < k; ++j) look_up(templates[j], grid, b, keys.data(), found.data() + j);
+            int32_t* const ids = out.ids.reserve(b.n * k);
+            size_t n = 0;
+            for (size_t i = 0; i < b.n; ++i) {
+                for (size_t j = 0; j < k; ++j) {
+                    int32_t id = found[i * k + j];
+                    if (id == unknown && (grow || !templates[j].spelled.empty())) {
+                        gather(templates[j], grid, b.at[i], tuple);
+                        id = meet(j, tuple.data(), grow);
+                    }
+                    ids[n] = id;
+                    n += id >= 0;
+                }
+                out.indptr.push(int64_t(out.ids.size() + n));
             }
-            answer(values, begin, end, grow, pending, ends, out);
-        }
+            out.ids.grow(n);
+        });
     }
 
     // The same with names hashed to 2^bits numbers.
     void expand_hashed(const Tokens& tokens, int bits, uint64_t seed, Expanded& out) {
         pad(true);
-        const std::vector<std::vector<int32_t>> values = values_of(tokens);
+        const Grid grid = grid_of(tokens);
         const uint64_t low = (uint64_t(1) << bits) - 1;
         std::string text;
         std::vector<int32_t> tuple;
         out.indptr.push(int64_t(out.ids.size()));
-        for (int64_t s = 0; s < tokens.sentences(); ++s) {
-            const int64_t begin = tokens.starts[size_t(s)], end = tokens.starts[size_t(s) + 1];
-            for (int64_t t = begin; t < end; ++t) {
+        in_batches(tokens, grid, [&](const Batch& b) {
+            for (size_t i = 0; i < b.n; ++i) {
                 for (const Template& m : templates) {
-                    if (!gather(values, m, t, begin, end, tuple)) continue;
+                    if (!is_there(m, b, i) || !gather(m, grid, b.at[i], tuple)) continue;
                     text.assign(m.name);
-                    for (size_t i = 0; i < tuple.size(); ++i) {
-                        text += i ? '|' : '=';
-                        text += domains[size_t(m.parts[i].domain)].values.list[tuple[i]];
+                    for (size_t p = 0; p < tuple.size(); ++p) {
+                        text += p ? '|' : '=';
+                        text += domains[size_t(m.parts[p].domain)].values.list[tuple[p]];
                     }
                     out.ids.push(int32_t(hash_bytes(text.data(), text.size(), seed) & low));
                 }
                 out.indptr.push(int64_t(out.ids.size()));
             }
-        }
+        });
     }
 
     // Forgets the values that a frozen table has met and not kept.
@@ -254,127 +270,155 @@ class TemplateIndex {
         }
     }
 
-    // Every domain's value at every token.
-    std::vector<std::vector<int32_t>> values_of(const Tokens& tokens) const {
-        std::vector<std::vector<int32_t>> out(domains.size());
-        const size_t n = size_t(tokens.size());
-        for (size_t d = 0; d < domains.size(); ++d) {
-            const Growing<int32_t>& cells = tokens.cells[size_t(domains[d].column)];
-            out[d].assign(cells.data(), cells.data() + n);
-            if (domains[d].derived)
-                for (int32_t& v : out[d]) v = v < 0 ? -1 : domains[d].of[size_t(v)];
+    Grid grid_of(const Tokens& tokens) const {
+        Grid grid;
+        for (const Template& m : templates)
+            for (const Part& part : m.parts) grid.reach = std::max(grid.reach, int64_t(std::abs(part.offset)));
+        const size_t n = size_t(tokens.size() + (tokens.sentences() + 1) * grid.reach);
+        for (const Domain& d : domains) {
+            std::vector<int32_t> values(n);
+            int32_t* out = values.data();
+            auto gap = [&] {
+                for (int64_t g = 0; g < grid.reach; ++g) *out++ = int32_t(-2 - g);
+            };
+            const int32_t* const cells = tokens.cells[size_t(d.column)].data();
+            gap();
+            for (int64_t s = 0; s < tokens.sentences(); ++s) {
+                const int64_t begin = tokens.starts[size_t(s)], end = tokens.starts[size_t(s) + 1];
+                if (d.derived)
+                    for (int64_t t = begin; t < end; ++t) *out++ = cells[t] < 0 ? -1 : d.of[size_t(cells[t])];
+                else out = std::copy(cells + begin, cells + end, out);
+                gap();
+            }
+            grid.values.push_back(std::move(values));
         }
-        return out;
+        return grid;
+    }
+    template <class Each>
+    static void in_batches(const Tokens& tokens, const Grid& grid, Each&& each) {
+        Batch b;
+        int64_t at = grid.reach;
+        for (int64_t s = 0; s < tokens.sentences(); ++s, at += grid.reach) {
+            const int64_t begin = tokens.starts[size_t(s)], end = tokens.starts[size_t(s) + 1];
+            for (int64_t t = begin; t < end; ++t) {
+                b.at[b.n] = at++;
+                b.first[b.n] = t == begin;
+                b.last[b.n++] = t + 1 == end;
+                if (b.n == batch) each(b), b.n = 0;
+            }
+        }
+        if (b.n) each(b);
     }
 
-    static int32_t value(const std::vector<std::vector<int32_t>>& values, const Part& part, int64_t t, int64_t begin,
-                         int64_t end) {
-        const int64_t at = t + part.offset;
-        if (at >= begin && at < end) return values[size_t(part.domain)][size_t(at)];
-        if (part.pads.empty()) return -1;
-        return part.pads[size_t(at < begin ? begin - at - 1 : at - end)];
+    // What stands in the grid where the part looks: a value, or negative.
+    static int32_t padded(const Part& part, int64_t reach, int32_t v) {
+        if (v > -2 || part.pads.empty()) return -1;
+        const int64_t g = -2 - v;
+        return part.pads[size_t(part.offset > 0 ? g : reach - 1 - g)];
     }
-    bool gather(const std::vector<std::vector<int32_t>>& values, const Template& m, int64_t t, int64_t begin,
-                int64_t end, std::vector<int32_t>& out) const {
+    static bool is_there(const Template& m, const Batch& b, size_t i) {
+        return m.where == Where::everywhere || (m.where == Where::first ? b.first[i] : b.last[i]);
+    }
+    bool gather(const Template& m, const Grid& grid, int64_t at, std::vector<int32_t>& out) const {
         out.clear();
-        if ((m.where == Where::first && t != begin) || (m.where == Where::last && t + 1 != end)) return false;
         for (const Part& part : m.parts) {
-            const int32_t v = value(values, part, t, begin, end);
+            int32_t v = grid.values[size_t(part.domain)][size_t(at + part.offset)];
+            if (v < 0) v = padded(part, grid.reach, v);
             if (v < 0) return false;
             out.push_back(v);
         }
         return true;
     }
 
-    // The key of a tuple: itself, or where it is longer than three, with its beginning replaced by numbers.
-    bool key(Template& m, const int32_t* v, bool grow, Pending& p) {
-        const size_t n = m.parts.size();
+    // The template's feature at each token of the batch, unknown or absent; into every k-th place of `found`.
+    void look_up(const Template& m, const Grid& grid, const Batch& b, Key* keys, int32_t* found) const {
+        const size_t step = templates.size(), n = m.parts.size();
+        auto reader = [&](size_t i) {
+            const Part* const part = &m.parts[i];
+            return [part, reach = grid.reach, from = grid.values[size_t(part->domain)].data() + part->offset](int64_t at) {
+                const int32_t v = from[at];
+                return v < 0 ? padded(*part, reach, v) : v;
+            };
+        };
+        if (n == 0) {
+            for (size_t i = 0; i < b.n; ++i)
+                found[i * step] = !is_there(m, b, i) ? absent : m.single.size() ? m.single[0] : unknown;
+        } else if (n == 1) {
+            const auto value = reader(0);
+            const int32_t* const single = m.single.data();
+            const size_t known = m.single.size();
+            for (size_t i = 0; i < b.n; ++i) {
+                const int32_t v = value(b.at[i]);
+                found[i * step] = v < 0 ? absent : size_t(v) < known ? single[v] : unknown;
+            }
+        } else if (n <= 3) {
+            const auto first = reader(0), second = reader(1), third = reader(n - 1);
+            const bool three = n == 3;
+            for (size_t i = 0; i < b.n; ++i) {
+                const int32_t x = first(b.at[i]), y = second(b.at[i]), z = three ? third(b.at[i]) : -1;
+                const bool whole = (x >= 0) & (y >= 0) & (!three | (z >= 0));
+                keys[i] = {TupleTable::hash(x, y, z), whole ? x : -1, y, z};
+                m.tuples.prefetch(keys[i].hash);
+            }
+            for (size_t i = 0; i < b.n; ++i) found[i * step] = keys[i].a < 0 ? absent : look(m, keys[i]);
+        } else {
+            std::vector<int32_t> tuple;
+            for (size_t i = 0; i < b.n; ++i) {
+                Key k{};
+                found[i * step] = !gather(m, grid, b.at[i], tuple) ? absent : key(m, tuple.data(), k) ? look(m, k) : unknown;
+            }
+        }
+    }
+
+    // The key of a tuple: itself, or where it is longer than three, with its beginning replaced by a number, which
+    // `number(table, key)` finds or makes; false when it is negative.
+    template <class Number>
+    static bool make_key(size_t n, size_t inner, const int32_t* v, Key& k, Number&& number) {
         if (n < 2) {
-            p.a = n ? v[0] : 0;
+            k.a = n ? v[0] : 0;
             return true;
         }
-        p.a = v[0], p.b = v[1], p.c = n > 2 ? v[2] : -1;
-        size_t used = 3;
-        for (TupleTable& table : m.inner) {
-            const uint64_t hash = TupleTable::hash(p.a, p.b, p.c);
-            int32_t number = table.find(hash, p.a, p.b, p.c);
-            if (number < 0) {
-                if (!grow) return false;
-                table.add(hash, p.a, p.b, p.c, number = int32_t(table.size()));
-            }
-            p.a = number, p.b = v[used], p.c = used + 1 < n ? v[used + 1] : -1;
-            used += 2;
+        k.a = v[0], k.b = v[1], k.c = n > 2 ? v[2] : -1;
+        k.hash = TupleTable::hash(k.a, k.b, k.c);
+        for (size_t i = 0, used = 3; i < inner; ++i, used += 2) {
+            k.a = number(i, k);
+            if (k.a < 0) return false;
+            k.b = v[used], k.c = used + 1 < n ? v[used + 1] : -1;
+            k.hash = TupleTable::hash(k.a, k.b, k.c);
         }
-        p.hash = TupleTable::hash(p.a, p.b, p.c);
         return true;
     }
-    static int32_t look(const Template& m, const Pending& p) {
-        if (m.parts.size() < 2) return size_t(p.a) < m.single.size() ? m.single[size_t(p.a)] : unknown;
-        return m.tuples.find(p.hash, p.a, p.b, p.c);
+    static bool key(const Template& m, const int32_t* v, Key& k) {
+        return make_key(m.parts.size(), m.inner.size(), v, k,
+                        [&](size_t i, const Key& q) { return m.inner[i].find(q.hash, q.a, q.b, q.c); });
     }
-    void index(Template& m, const int32_t* values, int32_t feature) {
-        Pending p{};
-        key(m, values, true, p);
+    static int32_t look(const Template& m, const Key& k) {
+        if (m.parts.size() < 2) return size_t(k.a) < m.single.size() ? m.single[size_t(k.a)] : unknown;
+        return m.tuples.find(k.hash, k.a, k.b, k.c);
+    }
+    static void index(Template& m, const int32_t* values, int32_t feature) {
+        Key k{};
+        make_key(m.parts.size(), m.inner.size(), values, k, [&](size_t i, const Key& q) {
+            int32_t number = m.inner[i].find(q.hash, q.a, q.b, q.c);
+            if (number < 0) m.inner[i].add(q.hash, q.a, q.b, q.c, number = int32_t(m.inner[i].size()));
+            return number;
+        });
         if (m.parts.size() < 2) {
-            while (m.single.size() <= size_t(p.a)) m.single.push(unknown);
-            m.single[size_t(p.a)] = feature;
+            while (m.single.size() <= size_t(k.a)) m.single.push(unknown);
+            m.single[size_t(k.a)] = feature;
         } else {
-            m.tuples.add(p.hash, p.a, p.b, p.c, feature);
+            m.tuples.add(k.hash, k.a, k.b, k.c, feature);
         }
     }
 
-    void ask(const std::vector<std::vector<int32_t>>& values, size_t templ, int64_t t, int64_t begin, int64_t end,
-             bool grow, std::vector<Pending>& pending) {
+    // A tuple that was not in the table a while ago: it is by now, or another that is spelled the same, or with
+    // `grow` a new feature.
+    __attribute__((noinline)) int32_t meet(size_t templ, const int32_t* values, bool grow) {
         Template& m = templates[templ];
-        Pending p{};
-        p.templ = int32_t(templ);
-        p.token = int32_t(t - begin);
-        switch (m.parts.size()) {
-            case 0:
-                if ((m.where == Where::first && t != begin) || (m.where == Where::last && t + 1 != end)) return;
-                break;
-            case 1:
-                if ((p.a = value(values, m.parts[0], t, begin, end)) < 0) return;
-                break;
-            case 2:
-            case 3:
-                if ((p.a = value(values, m.parts[0], t, begin, end)) < 0) return;
-                if ((p.b = value(values, m.parts[1], t, begin, end)) < 0) return;
-                p.c = -1;
-                if (m.parts.size() == 3 && (p.c = value(values, m.parts[2], t, begin, end)) < 0) return;
-                p.hash = TupleTable::hash(p.a, p.b, p.c);
-                m.tuples.prefetch(p.hash);
-                break;
-            default:
-                if (!gather(values, m, t, begin, end, tuple)) return;
-                if (key(m, tuple.data(), grow, p)) m.tuples.prefetch(p.hash);
-                else p.templ = ~p.templ;
+        if (grow) {
+            const int32_t found = find(templ, values);
+            if (found >= 0) return found;
         }
-        pending.push_back(p);
-    }
-
-    void answer(const std::vector<std::vector<int32_t>>& values, int64_t begin, int64_t end, bool grow,
-                std::vector<Pending>& pending, std::vector<std::pair<int64_t, size_t>>& ends, Expanded& out) {
-        size_t i = 0;
-        for (const auto& [t, stop] : ends) {
-            for (; i < stop; ++i) {
-                const Pending& p = pending[i];
-                Template& m = templates[size_t(p.templ < 0 ? ~p.templ : p.templ)];
-                int32_t feature = p.templ < 0 ? unknown : look(m, p);
-                if (feature < 0 && (grow || !m.spelled.empty())) {
-                    gather(values, m, t, begin, end, tuple);
-                    feature = meet(m, tuple.data(), grow);
-                }
-                if (feature >= 0) out.ids.push(feature);
-            }
-            out.indptr.push(int64_t(out.ids.size()));
-        }
-        pending.clear();
-        ends.clear();
-    }
-
-    // A tuple that is not in the table: another that is spelled the same, or with `grow` a new feature.
-    __attribute__((noinline)) int32_t meet(Template& m, const int32_t* values, bool grow) {
         if (!m.spelled.empty() && has_bar(m, values)) {
             const auto found = m.spelled.find(spelling(m, values));
             if (found != m.spelled.end()) {
@@ -382,10 +426,8 @@ class TemplateIndex {
                 return found->second;
             }
         }
-        return grow ? add(size_t(&m - templates.data()), values) : unknown;
+        return grow ? add(templ, values) : unknown;
     }
-
-    std::vector<int32_t> tuple;  // at hand
 };
 
 }  // namespace novikoff

@@ -29,6 +29,8 @@ from pathlib import Path
 
 from novikoff.structured.functions import FUNCTIONS
 
+FURTHEST = 100  # tokens that a template may look away
+
 Step = tuple[str, tuple[int | str, ...]]  # a function and its arguments
 
 
@@ -311,8 +313,8 @@ class _Line:
             out = list(range(first, last + 1))
         else:
             raise self._unexpected(what)
-        if max(map(abs, out)) > 1_000_000:
-            raise ValueError(f"{self._value} is too large")
+        if max(map(abs, out)) > FURTHEST:
+            raise ValueError(f"{self._value} is beyond {FURTHEST}")
         self._next()
         return out
 
