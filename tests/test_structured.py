@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import novikoff
-from novikoff import Perceptron, StructuredPerceptron
+from novikoff import Perceptron, StructuredPerceptron, reference_structured
 from novikoff.structured import Chains, DependencyTrees, Matching, Multiclass, Ranking
 from strategies import cancelling, datasets, decimals, integers, plain
 from structured_problems import Costly, Path, Plainly, Trap, all_trees, quiet, separable_sequences, words
@@ -156,6 +156,32 @@ def test_all_forms_of_features_learn_the_same(form, average):
     assert model.decision_function(X[:3]) == pytest.approx(
         [weights @ problem.features(x, z) for x, z in zip(X[:3], model.predict(X[:3]), strict=True)]
     )
+
+
+values = st.sampled_from([1.0, 2.0, 0.5, -1.0])
+
+
+@quiet
+@given(
+    st.lists(st.lists(st.dictionaries(st.sampled_from("abc"), values), max_size=4), min_size=1, max_size=4),
+    st.data(),
+    st.booleans(),
+)
+def test_chains_is_the_taggers_twin(X, data, average):
+    """Update for update and weight for weight, with values whose sums are exact."""
+    labels = (0, 1, 2)
+    Y = [[data.draw(st.sampled_from(labels)) for _ in x] for x in X]
+    model = StructuredPerceptron(Chains(labels), order="cyclic", max_epochs=3, average=average).fit(X, Y)
+    names = model.problem_.names
+    sentences = [[[(names.index(f), v) for f, v in token.items()] for token in x] for x in X]
+    twin = reference_structured.Twin(len(names), 3, reference_structured.anything(3))
+    for record in model.history_:
+        before = twin.mistakes
+        twin.epoch(sentences, Y, range(len(X)))
+        assert twin.mistakes - before == record["mistakes"]
+    w, a = twin.mean() if average else (twin.w, twin.a)
+    table, visits = model.weights_.reshape(-1, 3), twin.visits if average else 1
+    assert np.array_equal(table[: len(names)], w / visits) and np.array_equal(table[len(names) :], a / visits)
 
 
 @quiet

@@ -117,10 +117,10 @@ def test_a_problem_of_ones_own_is_given_when_loading(tmp_path):
     assert loaded.predict(X) == Y and dict(loaded.weights_) == dict(model.weights_)
     with pytest.raises(ValueError, match=r"Plainly, a problem of somebody's own: give it"):
         StructuredPerceptron.load(tmp_path / "model")
-    with pytest.raises(ValueError, match="structured perceptron; expected a model of rows"):
+    with pytest.raises(ValueError, match="structured perceptron, whose outputs are not the classes"):
         Perceptron.load(tmp_path / "model")
     Perceptron(fit_intercept=False).fit([[1.0], [-1.0]], [0, 1]).save(tmp_path / "linear")
-    with pytest.raises(ValueError, match="another kind of model"):
+    with pytest.raises(ValueError, match="holds a novikoff model, expected a structured"):
         StructuredPerceptron.load(tmp_path / "linear")
 
     class Odd(Plainly):

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from novikoff.online_kernel import OnlineKernelPerceptron as OnlineKernelPerceptron
     from novikoff.perceptron import Perceptron as Perceptron
     from novikoff.pocket import Pocket as Pocket
+    from novikoff.sequence_tagger import SequenceTagger as SequenceTagger
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
+    from novikoff.structured.tagger import Tagger as Tagger
     from novikoff.structured_perceptron import StructuredPerceptron as StructuredPerceptron
     from novikoff.voted import VotedPerceptron as VotedPerceptron
     from novikoff.winnow import Winnow as Winnow
@@ -40,7 +42,9 @@ _HOMES = {
     "Perceptron": "novikoff.perceptron",
     "Pocket": "novikoff.pocket",
     "PolynomialExpansion": "novikoff.expansions",
+    "SequenceTagger": "novikoff.sequence_tagger",
     "StructuredPerceptron": "novikoff.structured_perceptron",
+    "Tagger": "novikoff.structured.tagger",
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
@@ -59,7 +63,9 @@ __all__ = [
     "Perceptron",
     "Pocket",
     "PolynomialExpansion",
+    "SequenceTagger",
     "StructuredPerceptron",
+    "Tagger",
     "VotedPerceptron",
     "Winnow",
     "__version__",

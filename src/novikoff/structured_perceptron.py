@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import MORE_EPOCHS, generator, not_separated
-from novikoff.models.loading import load_model
 from novikoff.parameters import STRUCTURED_PARAMETERS, check_parameters, default, parameter_help
 from novikoff.report import Report
 from novikoff.structured import learning
@@ -259,9 +258,7 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         path : path of the file
         problem : object, for a problem of your own
         """
-        model = load_model(path, problem=problem)
-        if not isinstance(model, StructuredModel):
-            raise ValueError(f"{fspath(path)}: holds another kind of model than a structured perceptron.")
+        model = StructuredModel.load(path, problem)
         known = {k: v for k, v in model.parameters.items() if k in cls._names}
         self = cls(model.problem, **known)
         try:

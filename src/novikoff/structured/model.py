@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.models import modelstate
-from novikoff.models.modelfile import Arrays, Facts, pack_text, unpack_text, write_file
+from novikoff.models.modelfile import Arrays, Facts, pack_text, read_file, unpack_text, write_file
 from novikoff.report import Report
 from novikoff.structured import learning
 from novikoff.structured.problem import Structure, as_examples, number_of
@@ -101,14 +101,23 @@ class StructuredModel:
         state = self.problem.state() if shipped else None
         parts = {"weights": weights_state(self.learner), "run": modelstate.run_state(self.run)}
         facts, arrays = modelstate.together(parts)
-        facts |= {"structured": {"problem": kind, "state": state}, "parameters": self.parameters}
-        write_file(path, facts | {"name": self.name}, arrays, "model")
+        facts |= {"problem": {"name": kind, "state": state}, "parameters": self.parameters}
+        write_file(path, facts | {"name": self.name}, arrays, "structured")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], problem: Any = None) -> StructuredModel:
+        """The model in a file that `save` wrote; with the problem, where it is one of your own."""
+        facts, arrays = read_file(path, "structured")
+        try:
+            return cls.from_state(facts, arrays, problem)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays, problem: Any = None) -> StructuredModel:
         """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
-        said = modelstate.fact(facts, "structured", dict)
-        kind = modelstate.fact(said, "problem", str)
+        said = modelstate.fact(facts, "problem", dict)
+        kind = modelstate.fact(said, "name", str)
         if problem is None:
             if said.get("state") is None or kind not in SHIPPED:
                 raise ValueError(
