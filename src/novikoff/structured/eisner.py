@@ -28,7 +28,7 @@ def eisner(scores: Floats) -> list[int]:
     heads = np.zeros(len(scores) - 1, dtype=np.int64)
     if len(heads):
         _core.eisner(np.ascontiguousarray(scores, dtype=np.float64).reshape(-1), heads)
-    return heads.tolist()  # type: ignore[no-any-return]
+    return heads.tolist()
 
 
 def crossing(heads: list[int]) -> list[int]:

@@ -193,7 +193,7 @@ class Fitting:
             norm = strict.norm()
             if structure.runner_up is None:
                 gap = 1.0 if strict.whole else math.nan
-            run.margin = gap / norm if norm else gap
+            run.margin = gap / norm if norm else math.inf  # w = 0: there are no other outputs
 
     def _carried_on(self) -> tuple[float, Learner]:
         """The smallest gap, and its weights: the last, carried on with ties as mistakes until it is > 0."""
