@@ -83,6 +83,9 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
     int64_t s = 0, tokens = 0;
     for (nb::handle sentence : nb::borrow<nb::iterable>(sentences)) {
         int64_t t = 0;
+        if (PyUnicode_Check(sentence.ptr()) || PyDict_Check(sentence.ptr()))
+            throw nb::type_error(("sentence " + std::to_string(s) + " is a " + Py_TYPE(sentence.ptr())->tp_name +
+                                  ", expected a list of tokens").c_str());
         for (nb::handle token : nb::borrow<nb::iterable>(sentence)) {
             auto where = [&] { return "sentence " + std::to_string(s) + ", token " + std::to_string(t) + ": "; };
             for (size_t j = 0; j < k; ++j) {

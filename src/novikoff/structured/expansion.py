@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.sources.features import Features, State
+from novikoff.sources.features import Features, NamedFeatures, State
 from novikoff.structured.functions import composed
 from novikoff.structured.packing import pack_ints, pack_texts, unpack_ints, unpack_texts
 from novikoff.structured.sequences import Sequences
@@ -124,6 +124,9 @@ class TemplateFeatures(Features):
         return Sequences(starts, indptr, ids)
 
     # ---- as data -------------------------------------------------------------------------------------
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (*self.state(), self.fixed)
+
     def some(self, used: npt.NDArray[np.bool_]) -> TemplateFeatures:
         """Fixed features of which only the used ones are left, in their order."""
         if self.hash_bits is not None:
@@ -194,3 +197,13 @@ class TemplateFeatures(Features):
             begin = end
         features._load(values, unpack_ints(arrays["order"]).astype(np.uint16), rows)
         return features
+
+
+def _restored(facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], fixed: bool) -> TemplateFeatures:
+    """What was pickled."""
+    features = TemplateFeatures.from_state(facts, arrays)
+    features.fixed = fixed
+    return features
+
+
+SequenceFeatures = NamedFeatures | TemplateFeatures  # how the features of tokens get their numbers
