@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
     from novikoff.structured.tagger import Tagger as Tagger
+    from novikoff.structured.templates import Templates as Templates
     from novikoff.structured_perceptron import StructuredPerceptron as StructuredPerceptron
     from novikoff.voted import VotedPerceptron as VotedPerceptron
     from novikoff.winnow import Winnow as Winnow
@@ -45,6 +46,7 @@ _HOMES = {
     "SequenceTagger": "novikoff.sequence_tagger",
     "StructuredPerceptron": "novikoff.structured_perceptron",
     "Tagger": "novikoff.structured.tagger",
+    "Templates": "novikoff.structured.templates",
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
@@ -66,6 +68,7 @@ __all__ = [
     "SequenceTagger",
     "StructuredPerceptron",
     "Tagger",
+    "Templates",
     "VotedPerceptron",
     "Winnow",
     "__version__",

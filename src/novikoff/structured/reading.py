@@ -10,11 +10,9 @@ import numpy as np
 
 from novikoff.labels import Classes, number
 from novikoff.sources.features import NamedFeatures
-from novikoff.structured.expansion import TemplateFeatures
+from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
 from novikoff.structured.sequences import Ids, Sequences
 from novikoff.structured.templates import Templates
-
-SequenceFeatures = NamedFeatures | TemplateFeatures  # how the features of tokens get their numbers
 
 
 def begin(templates: Templates | None, hash_bits: int | None) -> SequenceFeatures:
@@ -33,8 +31,6 @@ def copied(features: SequenceFeatures) -> SequenceFeatures:
 
 def sequences(X: Any, features: SequenceFeatures) -> Sequences:
     """Sentences as feature numbers. New features get one, or are left out where `features` is fixed."""
-    if isinstance(X, Sequences):
-        return X
     if isinstance(features, TemplateFeatures):
         return features.expand(X)
     x, names = Sequences.from_lists(X)
