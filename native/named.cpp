@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "attributes.h"
 #include "bind_lines.h"
+#include "bind_sentences.h"
 #include "jsonl.h"
 #include "vw.h"
 #include "words.h"
@@ -247,6 +249,16 @@ void bind_named(nb::module_& m) {
              "Take in what `state` of another gave.");
 
     m.def(
+        "intern",
+        [](nb::handle x) {
+            Attributes a(x.ptr());
+            nb::object values = a.units ? nb::none() : hand_over(a.values);
+            return nb::make_tuple(hand_over(a.starts), hand_over(a.indptr), hand_over(a.ids), values, Names(a.names.take()));
+        },
+        nb::arg("x"),
+        "Sentences of feature lists or dicts as numbers of names: (starts, indptr, ids, values or None, names).");
+
+    m.def(
         "recolumn",
         [](const nb::object& data, const Vector<const int32_t>& indices, const Order& indptr, const Order& columns) {
             const Floats values = nb::cast<Floats>(data);
@@ -300,4 +312,20 @@ void bind_named(nb::module_& m) {
         nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("n"), nb::arg("prefix"),
         nb::arg("ngrams") = 1, nb::arg("lowercase") = true,
         "Counts of the words in texts `start` to `start + n` of an Arrow column: (data, indices, indptr, names).");
+
+    auto attributes = nb::class_<AttributeLines>(m, "AttributeLines", "A parser of sentences in CRFsuite's text.");
+    attributes.def(nb::init<>())
+        .def("parse", [](AttributeLines& self, const Vector<const uint8_t>& text) -> nb::object {
+            const char* const p = reinterpret_cast<const char*>(text.data());
+            bool sound;
+            {
+                nb::gil_scoped_release nogil;
+                sound = self.parse(p, p + text.shape(0));
+            }
+            if (!sound) return nb::none();
+            nb::object values = self.values.size() ? hand_over(self.values) : nb::none();
+            return nb::make_tuple(hand_over(self.starts), hand_over(self.indptr), hand_over(self.ids), values,
+                                  Names(self.names.take()));
+        }, nb::arg("text"), "(starts, indptr, ids, values or None, names); None leaves the reason in `problem`.");
+    bind_sentence_lines(attributes);
 }

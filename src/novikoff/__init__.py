@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from novikoff import datasets as datasets
+    from novikoff import structured as structured
     from novikoff import theory as theory
     from novikoff.expansions import MonotoneConjunctions as MonotoneConjunctions
     from novikoff.expansions import PolynomialExpansion as PolynomialExpansion
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
     from novikoff.online_kernel import OnlineKernelPerceptron as OnlineKernelPerceptron
     from novikoff.perceptron import Perceptron as Perceptron
     from novikoff.pocket import Pocket as Pocket
+    from novikoff.sequence_tagger import SequenceTagger as SequenceTagger
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
+    from novikoff.structured.tagger import Tagger as Tagger
+    from novikoff.structured.templates import Templates as Templates
+    from novikoff.structured_perceptron import StructuredPerceptron as StructuredPerceptron
     from novikoff.voted import VotedPerceptron as VotedPerceptron
     from novikoff.winnow import Winnow as Winnow
 
@@ -38,13 +43,17 @@ _HOMES = {
     "Perceptron": "novikoff.perceptron",
     "Pocket": "novikoff.pocket",
     "PolynomialExpansion": "novikoff.expansions",
+    "SequenceTagger": "novikoff.sequence_tagger",
+    "StructuredPerceptron": "novikoff.structured_perceptron",
+    "Tagger": "novikoff.structured.tagger",
+    "Templates": "novikoff.structured.templates",
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
     "load_model": "novikoff.models.loading",
     "open_source": "novikoff.sources.formats",
 }
-_MODULES = ("datasets", "theory")
+_MODULES = ("datasets", "structured", "theory")
 
 __all__ = [
     "KernelModel",
@@ -56,6 +65,10 @@ __all__ = [
     "Perceptron",
     "Pocket",
     "PolynomialExpansion",
+    "SequenceTagger",
+    "StructuredPerceptron",
+    "Tagger",
+    "Templates",
     "VotedPerceptron",
     "Winnow",
     "__version__",
@@ -63,6 +76,7 @@ __all__ = [
     "load",
     "load_model",
     "open_source",
+    "structured",
     "theory",
 ]
 

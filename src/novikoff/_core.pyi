@@ -171,6 +171,8 @@ class Vocabulary:
     def state(self) -> tuple[npt.NDArray[np.uint8], Order, Order | None]: ...
     def load(self, bytes: npt.NDArray[np.uint8], offsets: Order, columns: Order | None) -> None: ...
 
+def intern(x: Any) -> tuple[Order, Order, Labels, Floats | None, Names]: ...
+
 NamedCsr = tuple[Floats, npt.NDArray[np.int32], Order, Names]
 LabelledCsr = tuple[
     npt.NDArray[Any] | None, Floats | None, Floats, npt.NDArray[np.int32], Order, Names
@@ -254,6 +256,24 @@ def add_errors(
     limit: float,
     total: float,
 ) -> tuple[str, int, float]: ...
+def arc_scores(
+    words: npt.NDArray[np.uint64],
+    tags: npt.NDArray[np.uint64],
+    table: npt.NDArray[np.uint64],
+    extra: npt.NDArray[np.uint64],
+    bits: int,
+    w: npt.NDArray[np.float64],
+    out: npt.NDArray[np.float64],
+) -> None: ...
+def tree_places(
+    words: npt.NDArray[np.uint64],
+    tags: npt.NDArray[np.uint64],
+    table: npt.NDArray[np.uint64],
+    extra: npt.NDArray[np.uint64],
+    bits: int,
+    heads: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]: ...
+def eisner(scores: npt.NDArray[np.float64], out: npt.NDArray[np.int64]) -> None: ...
 def winnow_epoch(
     exponents: Labels,
     table: Floats,
@@ -497,3 +517,123 @@ class DictReader:
     def add_names(self, names: list[str]) -> None: ...
     @property
     def columns(self) -> int: ...
+
+class Sentences:
+    """Sentences as feature numbers, read in place."""
+
+    def __init__(self, starts: Order, indptr: Order, ids: Labels, values: Floats | None) -> None: ...
+    @property
+    def features(self) -> int: ...
+
+class _TaggerLearner:
+    visits: int
+    mistakes: int
+    updates: int
+    wrong_tokens: int
+    norm2: float
+    radius2: float
+    largest: float
+
+    def __init__(
+        self,
+        labels: int,
+        slots: Labels,
+        rows: int,
+        emissions: npt.NDArray[Any],
+        transitions: npt.NDArray[Any],
+        emission_sums: Floats | None,
+        transition_sums: Floats | None,
+        step: npt.NDArray[np.uint8],
+        start: npt.NDArray[np.uint8],
+        end: npt.NDArray[np.uint8],
+    ) -> None: ...
+    @property
+    def rows(self) -> int: ...
+    def pairs(self) -> tuple[Order, Labels, Floats, Floats | None]: ...
+    def epoch(
+        self, sentences: Sentences, labels: Labels, order: Order | None, begin: int, end: int
+    ) -> None: ...
+
+class TaggerLearner(_TaggerLearner):
+    """Weights of a tagger under training, and counts."""
+
+class WholeTaggerLearner(_TaggerLearner):
+    """The same with weights of int32."""
+
+class TaggerScorer:
+    """What tags: weights by feature, weights of bigrams, what is allowed."""
+
+    def __init__(
+        self,
+        labels: int,
+        at: Order,
+        label: Labels,
+        weights: Floats,
+        transitions: Floats,
+        step: npt.NDArray[np.uint8],
+        start: npt.NDArray[np.uint8],
+        end: npt.NDArray[np.uint8],
+    ) -> None: ...
+    def tag(self, sentences: Sentences, begin: int, end: int, out: Labels) -> None: ...
+    def through(self, sentences: Sentences, begin: int, end: int, out: Floats) -> None: ...
+    def gaps(self, sentences: Sentences, labels: Labels, begin: int, end: int, out: Floats) -> None: ...
+
+class Tokens:
+    """Sentences as numbers of the values of their cells."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def n_sentences(self) -> int: ...
+
+class TemplateIndex:
+    """Values, functions of values, and the features that templates make of them."""
+
+    def __init__(
+        self,
+        columns: int,
+        derived: list[int],
+        templates: list[tuple[str, list[tuple[int, int, bool]], str]],
+    ) -> None: ...
+    @property
+    def size(self) -> int: ...
+    def tokens(self, sentences: Any, places: list[int], names: list[str]) -> Tokens: ...
+    def underived(self, domain: int) -> list[str]: ...
+    def derive(self, domain: int, texts: list[str | None]) -> None: ...
+    def expand(self, tokens: Tokens, grow: bool) -> tuple[Order, Order, Labels]: ...
+    def expand_hashed(self, tokens: Tokens, hash_bits: int, seed: int) -> tuple[Order, Order, Labels]: ...
+    def names(self, features: Order) -> list[str]: ...
+    def values(self, domain: int) -> list[str]: ...
+    def state(self) -> tuple[npt.NDArray[np.uint16], list[Labels]]: ...
+    def load(self, values: list[list[str]], order: npt.NDArray[np.uint16], rows: list[Labels]) -> None: ...
+    def forget(self, more_than: int) -> None: ...
+
+def whole_sentences(text: npt.NDArray[np.uint8]) -> int: ...
+
+class SentenceLines:
+    """What the parsers of sentences share."""
+
+    @property
+    def problem(self) -> str: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def label_values(self) -> list[str]: ...
+    def labels(self) -> Labels: ...
+    def lines_of(self) -> Labels: ...
+    def spots(self) -> Order: ...
+
+class ColumnLines(SentenceLines):
+    """A parser of sentences whose lines are cells."""
+
+    def __init__(self, kind: str, width: int, columns: list[int], label: int, expected: str) -> None: ...
+    def parse(self, text: npt.NDArray[np.uint8], index: TemplateIndex) -> Tokens | None: ...
+
+class AttributeLines(SentenceLines):
+    """A parser of sentences in CRFsuite's text."""
+
+    def parse(
+        self, text: npt.NDArray[np.uint8]
+    ) -> tuple[Order, Order, Labels, Floats | None, Names] | None: ...
+
+def tagged(text: bytes, spots: Order, tags: Labels, names: list[str], joint: str, behind: bool) -> bytes: ...

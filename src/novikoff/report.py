@@ -20,7 +20,7 @@ class Report:
     rule: str
     n_rows: int
     n_features: int
-    n_classes: int
+    n_classes: int | None  # None: the outputs are not classes
     n_epochs: int
     converged: bool
     mistakes: int
@@ -46,9 +46,9 @@ class Report:
         return asdict(self)
 
     def _lines(self) -> list[tuple[str, str]]:
-        count = "updates" if self.rule == "margin" else "mistakes"
+        count = "updates" if self.rule in ("margin", "structured", "cost-augmented") else "mistakes"
         lines = [
-            ("data", f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes"),
+            ("data", self._data()),
             ("verdict", self._verdict()),
             ("epochs", f"{self.n_epochs:,} ({self._ending()}), {self.order}{self._time()}"),
             ("mistakes", f"{self.mistakes:,} in all, {self.last_epoch_mistakes:,} in the last epoch"),
@@ -67,7 +67,14 @@ class Report:
             lines.append(("exactness", close))
         return lines
 
+    def _data(self) -> str:
+        if self.n_classes is None:
+            return f"{self.n_rows:,} examples, weights for {self.n_features:,} features"
+        return f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes"
+
     def _verdict(self) -> str:
+        if self.n_classes is None:
+            return self._structured_verdict()
         if self.verdict == "separated":
             return "separated: every row lies strictly on its own side, checked exactly"
         if self.consistent:
@@ -75,6 +82,17 @@ class Report:
         if self.consistent is None:
             return "undecided: the last weights were not checked against the rows"
         return "undecided: the last weights still get rows wrong"
+
+    def _structured_verdict(self) -> str:
+        if self.verdict == "separated":
+            return "separated: every right output scores strictly more than any other"
+        if self.verdict == "consistent":
+            return "consistent: every output is right, but the decoder need not find the best one"
+        if self.consistent:
+            return "undecided: consistent (every output is right), but another one scores as much"
+        if self.consistent is None:
+            return "undecided: the last weights were not checked against the examples"
+        return "undecided: the last weights still get examples wrong"
 
     def _ending(self) -> str:
         return "converged" if self.converged else "not converged"
@@ -94,10 +112,16 @@ class Report:
 
     def _margin(self) -> str:
         bounded = math.isfinite(self.margin_upper)
-        if self.verdict == "separated":
-            return f"{self.margin:.6g} ≤ γ" + (f" ≤ {self.margin_upper:.6g}" if bounded else "")
-        unknown = "no separating weights found yet"
-        return f"γ ≤ {self.margin_upper:.6g} (‖w‖/Στ); {unknown}" if bounded else unknown
+        upper = f"γ ≤ {self.margin_upper:.6g}"
+        if self.verdict == "separated" and not math.isnan(self.margin):
+            return f"{self.margin:.6g} ≤ " + (upper if bounded else "γ")
+        separated = self.verdict == "separated"
+        unknown = (
+            "how far the next best outputs are is not known"
+            if separated
+            else "no separating weights found yet"
+        )
+        return f"{upper} (‖w‖/Στ); {unknown}" if bounded else unknown
 
     def __str__(self) -> str:
         return "\n".join([self.model, *(f"  {name:<10} {text}" for name, text in self._lines())])

@@ -3,23 +3,58 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from novikoff.models.linear import LinearModel
-from novikoff.models.modelfile import read_file
+from novikoff.models.modelfile import kind_of_file, read_file
 
 if TYPE_CHECKING:
     from novikoff.models.kernel import KernelModel
+    from novikoff.structured.model import StructuredModel
+    from novikoff.structured.tagger import Tagger
 
 
-def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
+def load_model(
+    path: str | os.PathLike[str], *, problem: Any = None
+) -> LinearModel | KernelModel | Tagger | StructuredModel:
     """The model in a file that `save` wrote. Runs no code from the file; checks all of it.
+
+    Parameters
+    ----------
+    path : path of the file
+    problem : object, optional
+        For a structured perceptron that was learned with a problem of your own: that problem.
 
     Raises
     ------
     ValueError
         In one line, when the file is damaged, does not fit together, or comes from a newer novikoff.
     """
+    kind = kind_of_file(path)
+    if kind == "tagger":
+        from novikoff.structured.tagger import Tagger
+
+        return Tagger.load(path)
+    if kind == "structured":
+        from novikoff.structured.model import StructuredModel
+
+        return StructuredModel.load(path, problem)
+    return load_classifier(path)
+
+
+def load_classifier(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
+    """The model in a file, which must be one of rows."""
+    kind = kind_of_file(path)
+    if kind == "tagger":
+        raise ValueError(
+            f"{os.fspath(path)}: holds a sequence tagger, which labels the tokens of sentences, not "
+            "rows: `novikoff tag` uses it."
+        )
+    if kind == "structured":
+        raise ValueError(
+            f"{os.fspath(path)}: holds a structured perceptron, whose outputs are not the classes of rows: "
+            "novikoff.load_model(path) reads it."
+        )
     facts, arrays = read_file(path, "model")
     try:
         if not facts.keys() & {"dual", "budgeted"}:
@@ -33,7 +68,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
 
 def load_linear(path: str | os.PathLike[str]) -> LinearModel:
     """The model in a file, which must be a linear one."""
-    model = load_model(path)
+    model = load_classifier(path)
     if not isinstance(model, LinearModel):
         raise ValueError(
             f"{os.fspath(path)}: holds a kernel model, which has no weights; expected a linear one."

@@ -1,0 +1,58 @@
+"""Structured perceptrons: outputs that are sequences, trees, matchings, rankings, or whatever can be decoded.
+
+Names are resolved when they are first used, as in `novikoff` itself.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from novikoff.structured.beam import BeamSearch as BeamSearch
+    from novikoff.structured.chains import Chains as Chains
+    from novikoff.structured.matching import Matching as Matching
+    from novikoff.structured.model import StructuredModel as StructuredModel
+    from novikoff.structured.multiclass import Multiclass as Multiclass
+    from novikoff.structured.problem import Problem as Problem
+    from novikoff.structured.ranking import Ranking as Ranking
+    from novikoff.structured.trees import DependencyTrees as DependencyTrees
+    from novikoff.structured.weights import Sparse as Sparse
+
+_HOMES = {
+    "BeamSearch": "novikoff.structured.beam",
+    "Chains": "novikoff.structured.chains",
+    "DependencyTrees": "novikoff.structured.trees",
+    "Matching": "novikoff.structured.matching",
+    "Multiclass": "novikoff.structured.multiclass",
+    "Problem": "novikoff.structured.problem",
+    "Ranking": "novikoff.structured.ranking",
+    "Sparse": "novikoff.structured.weights",
+    "StructuredModel": "novikoff.structured.model",
+}
+
+__all__ = [
+    "BeamSearch",
+    "Chains",
+    "DependencyTrees",
+    "Matching",
+    "Multiclass",
+    "Problem",
+    "Ranking",
+    "Sparse",
+    "StructuredModel",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(
+            f"module 'novikoff.structured' has no attribute {name!r}; it has {', '.join(sorted(_HOMES))}"
+        )
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,213 @@
+"""A structured perceptron as a plain object: the problem, the weights, and how they were made."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from novikoff.models import modelstate
+from novikoff.models.modelfile import Arrays, Facts, pack_text, read_file, unpack_text, write_file
+from novikoff.report import Report
+from novikoff.structured import learning
+from novikoff.structured.problem import Structure, as_examples, number_of
+from novikoff.structured.weights import ArrayLearner, Floats, Learner, NamedLearner, Weights, dot
+from novikoff.training import Record, Run
+
+# Problems that a file can name; loaded only when one does.
+SHIPPED = {
+    "Chains": "novikoff.structured.chains",
+    "DependencyTrees": "novikoff.structured.trees",
+    "Matching": "novikoff.structured.matching",
+    "Multiclass": "novikoff.structured.multiclass",
+    "Ranking": "novikoff.structured.ranking",
+}
+COUNTS = ("visits", "updates", "mistakes", "invalid")
+
+
+@dataclass(eq=False)
+class StructuredModel:
+    """What a model file of a structured perceptron holds.
+
+    Parameters
+    ----------
+    problem : object with `features` and `decode`
+    learner : novikoff.structured.weights.Learner
+        Weights, their sums, and the counts: what goes on learning.
+    weights : mapping or array
+        The weights that predict: the last ones, or their mean.
+    parameters : dict
+        How it was trained, as far as JSON can say it.
+    run : novikoff.training.Run
+        What training did; the report is made from it.
+
+    Examples
+    --------
+    >>> import tempfile, novikoff
+    >>> from novikoff.structured import Ranking
+    >>> dishes = [np.array([[3.0, 1], [1, 1], [2, 0]])]
+    >>> model = novikoff.StructuredPerceptron(Ranking()).fit(dishes, [[0, 2, 1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/ranking.novikoff")
+    ...     loaded = novikoff.load_model(f"{folder}/ranking.novikoff")
+    >>> loaded.predict(dishes)
+    [[0, 2, 1]]
+    """
+
+    problem: Any
+    learner: Learner
+    weights: Any
+    parameters: dict[str, Any] = field(default_factory=dict)
+    run: Run = field(default_factory=Run)
+    name: str = "StructuredPerceptron"
+
+    # -- using it
+    def predict(self, X: Any) -> list[Any]:
+        """The best output of each input."""
+        X, structure = as_examples(X, "X"), Structure(self.problem)
+        return [structure.decode(X[i], self.weights) for i in range(number_of(X, "X"))]
+
+    def scores(self, X: Any) -> Floats:
+        """The score w·Φ(x, ŷ) of each input's best output."""
+        X, structure = as_examples(X, "X"), Structure(self.problem)
+        outputs = self.predict(X)
+        found = (structure.features(X[i], z, f"x[{i}], z") for i, z in enumerate(outputs))
+        return np.array([dot(self.weights, phi) for phi in found])
+
+    @property
+    def report(self) -> Report:
+        """The report of the run that made it."""
+        name = f"{self.name}({type(self.problem).__name__})"
+        order = str(self.parameters.get("order", "shuffle"))
+        augmented = bool(self.parameters.get("cost_augmented", False))
+        return learning.summarize(self.learner, self.run, name, order, cost_augmented=augmented)
+
+    @property
+    def history(self) -> list[Record]:
+        """A record an epoch."""
+        return self.run.history
+
+    # -- files
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, at once or not at all; equal models give equal files."""
+        kind = type(self.problem).__name__
+        shipped = type(self.problem).__module__ == SHIPPED.get(kind)
+        state = self.problem.state() if shipped else None
+        parts = {"weights": weights_state(self.learner), "run": modelstate.run_state(self.run)}
+        facts, arrays = modelstate.together(parts)
+        facts |= {"problem": {"name": kind, "state": state}, "parameters": self.parameters}
+        write_file(path, facts | {"name": self.name}, arrays, "structured")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], problem: Any = None) -> StructuredModel:
+        """The model in a file that `save` wrote; with the problem, where it is one of your own."""
+        facts, arrays = read_file(path, "structured")
+        try:
+            return cls.from_state(facts, arrays, problem)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def from_state(cls, facts: Facts, arrays: Arrays, problem: Any = None) -> StructuredModel:
+        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
+        said = modelstate.fact(facts, "problem", dict)
+        kind = modelstate.fact(said, "name", str)
+        if problem is None:
+            if said.get("state") is None or kind not in SHIPPED:
+                raise ValueError(
+                    f"it was learned with {kind}, a problem of somebody's own: give it, as "
+                    f"StructuredPerceptron.load(path, problem={kind}(...))."
+                )
+            home = getattr(import_module(SHIPPED[kind]), kind)
+            try:
+                problem = home.from_state(modelstate.fact(said, "state", dict))
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise ValueError(f"its {kind} does not fit together ({error!r})") from None
+        learner = weights_from_state(
+            modelstate.fact(facts, "weights", dict), modelstate.sub("weights", arrays)
+        )
+        parameters = modelstate.fact(facts, "parameters", dict)
+        run = modelstate.run_from_state(modelstate.fact(facts, "run", dict), modelstate.sub("run", arrays))
+        weights = learner.averaged() if parameters.get("average") is True else learner.weights
+        size = getattr(problem, "n_weights", None)
+        if size is not None and size != learner.n_features:
+            raise ValueError(f"it has {learner.n_features:,} weights, but its {kind} needs {size:,}")
+        return cls(problem, learner, weights, parameters, run, modelstate.fact(facts, "name", str))
+
+
+# ---- weights as facts and arrays ---------------------------------------------------------------------
+def weights_state(learner: Learner) -> modelstate.State:
+    """Weights, sums and counts: by name, or by place without the places that are 0."""
+    facts: Facts = {name: getattr(learner, name) for name in COUNTS}
+    facts |= {"radius": learner.radius, "largest_loss": learner.largest_loss, "whole": learner.whole}
+    if isinstance(learner, NamedLearner):
+        names = list(learner.weights)
+        content, offsets = pack_text(_text_of(name) for name in names)
+        pairs = [[learner.weights[name], learner.sums[name]] for name in names]
+        values = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+        return facts | {"kind": "named"}, {"names": content, "offsets": offsets, "values": values}
+    assert isinstance(learner, ArrayLearner)
+    both = np.stack([learner.array, learner.sums], axis=1)
+    facts |= {"kind": "array", "size": len(learner.array)}
+    return facts, modelstate.pack_rows("values", both)
+
+
+def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
+    """The learner that `weights_state` was taken from."""
+    learner: Learner
+    if modelstate.choice(facts, "kind", ("named", "array")) == "named":
+        offsets = modelstate.array(arrays, "offsets", np.int64, (None,))
+        names = [
+            _name_of(text)
+            for text in unpack_text(modelstate.array(arrays, "names", np.uint8, (None,)), offsets)
+        ]
+        values = modelstate.array(arrays, "values", np.float64, (len(names), 2))
+        if len(set(names)) != len(names):
+            raise ValueError("some feature names are repeated")
+        learner = NamedLearner()
+        learner._weights = Weights(zip(names, values[:, 0].tolist(), strict=True))
+        learner.sums = dict(zip(names, values[:, 1].tolist(), strict=True))
+    else:
+        learner = ArrayLearner(modelstate.count(facts, "size", 0, modelstate.LARGEST))
+        modelstate.unpack_rows("values", arrays, learner.n_features, 2, [learner.array, learner.sums])
+    for name in COUNTS:
+        setattr(learner, name, modelstate.count(facts, name))
+    learner.radius = modelstate.number(facts, "radius", 0.0)
+    learner.largest_loss = modelstate.number(facts, "largest_loss", 0.0)
+    learner.whole = modelstate.fact(facts, "whole", bool)
+    if not math.isfinite(learner.radius):
+        raise ValueError("radius is infinite, expected a finite number")
+    return learner
+
+
+def _text_of(name: Hashable) -> str:
+    """A feature's name as JSON: text, a number, or a tuple of these."""
+
+    def sayable(part: Any) -> bool:
+        if isinstance(part, tuple):
+            return all(map(sayable, part))
+        return part is None or type(part) in (str, int, float, bool)
+
+    if not sayable(name):
+        raise ValueError(
+            f"a model file holds feature names that are text, numbers or tuples of these, not {name!r}."
+        )
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _name_of(text: str) -> Hashable:
+    def tuples(value: Any) -> Any:
+        if isinstance(value, dict):
+            raise ValueError("a feature name is no JSON list, text or number")
+        return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+    try:
+        return tuples(json.loads(text))  # type: ignore[no-any-return]
+    except (json.JSONDecodeError, RecursionError):
+        raise ValueError(f"the feature name {text[:40]!r} is no JSON") from None

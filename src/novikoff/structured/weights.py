@@ -1,0 +1,438 @@
+"""Features and weights: feature vectors in their three forms, and the weights that learn from them.
+
+Features are a dict of name → number, an array, or a sparse vector; all of one problem are of one form.
+Weights are then a dict or an array. An update is fl(w + (Φ(x, y) − Φ(x, z))), element by element.
+
+Averaging is lazy. With t visits before an update Δ, u += t·Δ beside w += Δ; after T visits the mean of the
+weights after each visit is (T·w − u)/T, as everywhere in the project.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SPLITTER = 134217729.0  # 2²⁷ + 1, Veltkamp's
+PLAIN_LOW, PLAIN_HIGH = 2.0**-450, 2.0**450  # products of such numbers and their errors are normal numbers
+WHOLE = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """A vector of `size` numbers by its entries; entries at one place are added.
+
+    Examples
+    --------
+    >>> Sparse([5, 2, 5], [1.0, 3.0, 1.0], 8).dot(np.arange(8.0))
+    16.0
+    """
+
+    indices: Any
+    values: Any
+    size: int
+
+    def dot(self, w: Any) -> float:
+        """The inner product with an array."""
+        return float(np.dot(np.asarray(self.values, dtype=np.float64), w[np.asarray(self.indices, np.intp)]))
+
+
+class Weights(dict[Hashable, float]):
+    """What a decoder sees: the weight of each feature by name, 0.0 where there is none. It only reads.
+
+    Examples
+    --------
+    >>> w = Weights({"dog": 2.0})
+    >>> w["dog"], w["cat"], w.dot({"dog": 3, "cat": 1})
+    (2.0, 0.0, 6.0)
+    """
+
+    __slots__ = ()
+
+    def __missing__(self, name: Hashable) -> float:
+        return 0.0
+
+    def dot(self, features: Mapping[Hashable, float]) -> float:
+        """Σ weight · value over the features of a dict."""
+        return float(sum([self[name] * value for name, value in features.items()]))
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a decoder may read the weights, and not change them.")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> Any:
+        return type(self), (dict(self),)
+
+
+class ShakenWeights(Weights):
+    """M·w + v for a random whole-number v, which names without a weight have too."""
+
+    __slots__ = ("factor", "seed")
+    factor: float
+    seed: int
+
+    def __getitem__(self, name: Hashable) -> float:
+        return self.factor * dict.get(self, name, 0.0) + _drawn(self.seed, name)
+
+    def get(self, name: Hashable, default: Any = None) -> Any:
+        return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+SHAKE = 1 << 24  # v is drawn from the whole numbers of at most this size
+
+
+def _drawn(seed: int, name: Hashable) -> float:
+    """The coordinate of v that belongs to a name; negative seeds give −v."""
+    mixed = hash((abs(seed), name)) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+    value = float((mixed >> 39) - SHAKE)  # of 25 bits
+    return value if seed > 0 else -value
+
+
+# ---- features, checked -------------------------------------------------------------------------------
+def checked(features: Any, where: str) -> Any:
+    """Features in normal form: a dict, a float64 array or a `Sparse` of arrays; all finite."""
+    if isinstance(features, Mapping):
+        for name, value in features.items():
+            if not isinstance(value, int | float | np.number | np.bool_):
+                raise TypeError(
+                    f"features({where}) has {value!r} for {name!r}: expected a number for each name."
+                )
+            if not math.isfinite(value):
+                raise ValueError(f"features({where}) has {value} for {name!r}: expected finite numbers.")
+        return features
+    if not isinstance(features, Sparse):
+        features = _from_scipy(features) if hasattr(features, "tocoo") else _dense(features, where)
+    if isinstance(features, Sparse):
+        indices, values = np.asarray(features.indices), np.asarray(features.values, dtype=np.float64)
+        if not len(indices):
+            indices = indices.astype(np.int64)
+        if indices.dtype.kind not in "iu" or indices.shape != values.shape or indices.ndim != 1:
+            raise ValueError(
+                f"features({where}) has indices of type {indices.dtype} and shape {indices.shape} for values "
+                f"of shape {values.shape}: expected whole numbers, as many as values."
+            )
+        if len(indices) and (indices.min() < 0 or indices.max() >= features.size):
+            bad = indices[(indices < 0) | (indices >= features.size)][0]
+            raise ValueError(f"features({where}) has the index {bad}: expected 0 to {features.size - 1}.")
+        features = Sparse(indices.astype(np.int64, copy=False), values, int(features.size))
+    values = features.values if isinstance(features, Sparse) else features
+    if not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values))[0])
+        place = features.indices[at] if isinstance(features, Sparse) else at
+        raise ValueError(f"features({where}) has {values[at]} at {place}: expected finite numbers.")
+    return features
+
+
+def _from_scipy(features: Any) -> Sparse:
+    found = features.tocoo()
+    shape = found.shape
+    if len(shape) == 2 and 1 not in shape:
+        raise ValueError(f"a sparse feature vector has one row, not the shape {shape}.")
+    where = found.coords[-1] if len(shape) == 1 else (found.col if shape[0] == 1 else found.row)
+    return Sparse(where, found.data, int(np.prod(shape)))
+
+
+def _dense(features: Any, where: str) -> Floats:
+    try:
+        dense = np.asarray(features, dtype=np.float64)
+    except (TypeError, ValueError):
+        dense = np.empty((0, 0))
+    if dense.ndim != 1 or isinstance(features, str):
+        raise TypeError(
+            f"features({where}) is a {type(features).__name__}: expected a dict of name → number, an array "
+            "of one dimension, or a sparse vector."
+        )
+    return dense
+
+
+# ---- learners ----------------------------------------------------------------------------------------
+class Learner(ABC):
+    """Abstract: weights, their sums for averaging, and the counts of a run."""
+
+    def __init__(self) -> None:
+        self.visits = self.updates = self.mistakes = 0
+        self.invalid = 0  # updates at which the decoder's output scored less than the right one
+        self.radius = 0.0  # the largest ‖Δ‖ of the updates made
+        self.largest_loss = 0.0  # and the largest loss
+        self.whole = True  # every Δ was of whole numbers
+
+    @property
+    @abstractmethod
+    def weights(self) -> Any:
+        """The last weights, as a decoder sees them."""
+
+    @abstractmethod
+    def averaged(self) -> Any:
+        """The mean of the weights after each visit."""
+
+    @abstractmethod
+    def difference(self, good: Any, bad: Any, where: str) -> Any:
+        """Φ(good) − Φ(bad), from features in normal form, as names or places and values."""
+
+    @abstractmethod
+    def _add(self, keys: Any, values: Floats, where: str) -> None: ...
+
+    @abstractmethod
+    def values_at(self, keys: Any) -> Floats:
+        """The last weights of some features."""
+
+    @abstractmethod
+    def norm(self) -> float:
+        """‖w‖ of the last weights."""
+
+    @abstractmethod
+    def copy(self) -> Learner: ...
+
+    @abstractmethod
+    def restore(self, best: Any) -> None:
+        """Take over the weights and sums of another, and the visits they belong to; counts stay."""
+
+    @abstractmethod
+    def shaken(self, factor: float, seed: int) -> Any:
+        """factor·w + v as a decoder sees it, for a v that the seed draws; a negative seed gives −v."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """How many weights there are."""
+
+    def update(self, delta: tuple[Any, Floats], loss: float, where: str) -> None:
+        """w += Δ; `visits` does not yet count the visit at hand."""
+        keys, values = delta
+        self._add(keys, values, where)
+        self.updates += 1
+        self.radius = max(self.radius, length(values))
+        self.largest_loss = max(self.largest_loss, loss)
+        self.whole = self.whole and bool((values == np.trunc(values)).all())
+
+    def _moved(
+        self, weights: Floats, sums: Floats, values: Floats, keys: Any, where: str
+    ) -> tuple[Floats, Floats]:
+        """Weights and sums after an update, which must be finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights, sums = weights + values, sums + float(self.visits) * values
+        finite = np.isfinite(weights) & np.isfinite(sums)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            name = at if isinstance(keys, slice) else keys[at]
+            raise OverflowError(
+                f"the weight of {name!r} would no longer be finite after features({where}): scale the "
+                "features down."
+            )
+        return weights, sums
+
+    @property
+    def margin_upper(self) -> float:
+        """‖w‖/Στ ≥ γ: w is the sum of as many Δ as there were updates."""
+        return self.norm() / self.updates if self.updates else math.inf
+
+    def score(self, delta: tuple[Any, Floats]) -> float:
+        """w·Δ, correctly rounded."""
+        keys, values = delta
+        return exact_dot(self.values_at(keys), values)
+
+
+class NamedLearner(Learner):
+    """Weights by name; new names come as they come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._weights = Weights()
+        self.sums: dict[Hashable, float] = {}
+
+    @property
+    def weights(self) -> Weights:
+        return self._weights
+
+    def averaged(self) -> Weights:
+        t = float(max(self.visits, 1))
+        sums = self.sums
+        return Weights({name: (t * w - sums[name]) / t for name, w in self._weights.items()})
+
+    def difference(self, good: Any, bad: Any, where: str) -> tuple[list[Hashable], Floats]:
+        if not (isinstance(good, Mapping) and isinstance(bad, Mapping)):
+            raise _mixed(where)
+        delta = dict(good)
+        for name, value in bad.items():
+            delta[name] = delta.get(name, 0.0) - value
+        kept = {name: value for name, value in delta.items() if value}
+        return list(kept), np.fromiter(kept.values(), dtype=np.float64, count=len(kept))
+
+    def values_at(self, keys: Any) -> Floats:
+        weights = self._weights
+        return np.array([weights[name] for name in keys], dtype=np.float64)
+
+    def _add(self, keys: Any, values: Floats, where: str) -> None:
+        old = np.array([self.sums.get(name, 0.0) for name in keys], dtype=np.float64)
+        new, sums = self._moved(self.values_at(keys), old, values, list(keys), where)
+        dict.update(self._weights, zip(keys, new.tolist(), strict=True))
+        self.sums.update(zip(keys, sums.tolist(), strict=True))
+
+    def norm(self) -> float:
+        return length(np.fromiter(self._weights.values(), dtype=np.float64, count=len(self._weights)))
+
+    def copy(self) -> NamedLearner:
+        other = copy(self)
+        other._weights, other.sums = Weights(self._weights), dict(self.sums)
+        return other
+
+    def restore(self, best: NamedLearner) -> None:
+        self._weights, self.sums, self.visits = best._weights, best.sums, best.visits
+
+    def shaken(self, factor: float, seed: int) -> ShakenWeights:
+        shaken = ShakenWeights(self._weights)
+        shaken.factor, shaken.seed = factor, seed
+        return shaken
+
+    @property
+    def n_features(self) -> int:
+        return len(self._weights)
+
+
+class ArrayLearner(Learner):
+    """Weights by place, in an array of fixed size."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.array, self.sums = np.zeros(size), np.zeros(size)
+        self._view = _read_only(self.array)
+
+    @property
+    def weights(self) -> Floats:
+        return self._view
+
+    def averaged(self) -> Floats:
+        t = float(max(self.visits, 1))
+        return _read_only((t * self.array - self.sums) / t)
+
+    def difference(self, good: Any, bad: Any, where: str) -> tuple[Any, Floats]:
+        sparse = isinstance(good, Sparse)
+        if isinstance(good, Mapping) or isinstance(bad, Mapping) or sparse != isinstance(bad, Sparse):
+            raise _mixed(where)
+        sizes = [f.size for f in (good, bad)]
+        if sizes != [len(self.array)] * 2:
+            found = next(size for size in sizes if size != len(self.array))
+            raise ValueError(f"features({where}) has {found} places: expected {len(self.array)}, as before.")
+        if not sparse:
+            return slice(None), good - bad
+        places, inverse = np.unique(np.concatenate([good.indices, bad.indices]), return_inverse=True)
+        values = np.bincount(inverse, np.concatenate([good.values, -bad.values]), len(places))
+        kept = values != 0
+        return places[kept], values[kept]
+
+    def values_at(self, keys: Any) -> Floats:
+        found: Floats = self.array[keys]
+        return found
+
+    def _add(self, keys: Any, values: Floats, where: str) -> None:
+        self.array[keys], self.sums[keys] = self._moved(
+            self.array[keys], self.sums[keys], values, keys, where
+        )
+
+    def norm(self) -> float:
+        return length(self.array)
+
+    def copy(self) -> ArrayLearner:
+        other = copy(self)
+        other.array, other.sums = self.array.copy(), self.sums.copy()
+        other._view = _read_only(other.array)
+        return other
+
+    def restore(self, best: ArrayLearner) -> None:
+        self.array, self.sums, self._view, self.visits = best.array, best.sums, best._view, best.visits
+
+    def shaken(self, factor: float, seed: int) -> Floats:
+        drawn = np.random.default_rng(abs(seed)).integers(-SHAKE, SHAKE, len(self.array))
+        return _read_only(factor * self.array + math.copysign(1.0, seed) * drawn)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.array)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._view = _read_only(self.array)
+
+
+def learner_for(features: Any) -> Learner:
+    """A learner, all weights 0, for problems with such features."""
+    return NamedLearner() if isinstance(features, Mapping) else ArrayLearner(features.size)
+
+
+def _read_only(array: Floats) -> Floats:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _mixed(where: str) -> TypeError:
+    return TypeError(
+        f"features({where}) is not of the form that features had before: return a dict, an array or a sparse "
+        "vector, the same each time."
+    )
+
+
+# ---- sums -------------------------------------------------------------------------------------------
+def length(values: Floats) -> float:
+    """‖values‖, wherever its square would overflow or vanish too."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if not 1e-100 < largest < 1e100:
+        return largest and largest * float(np.linalg.norm(values / largest))
+    return math.sqrt(float(np.dot(values, values)))
+
+
+def exact_dot(a: Floats, b: Floats) -> float:
+    """a·b, correctly rounded: its sign is that of the exact sum.
+
+    >>> exact_dot(np.array([1e16, 1.0, -1e16]), np.array([1.0, 0.1, 1.0]))
+    0.1
+    """
+    with np.errstate(all="ignore"):
+        p = a * b
+        if float(np.abs(p).sum()) < WHOLE and (p == np.trunc(p)).all() and _products_exact(a, b):
+            return float(p.sum())
+    sizes = np.abs(np.concatenate([a[a != 0], b[b != 0]]))
+    if len(sizes) and (sizes.min() < PLAIN_LOW or sizes.max() > PLAIN_HIGH):
+        total = sum(
+            (Fraction(u) * Fraction(v) for u, v in zip(a.tolist(), b.tolist(), strict=True)), Fraction(0)
+        )
+        try:
+            rounded = total.numerator / total.denominator
+        except OverflowError:
+            rounded = math.inf if total > 0 else -math.inf
+        return rounded or 5e-324 * ((total > 0) - (total < 0))
+    # Dekker's product: p + e is a·b exactly, e being what the rounding of p left out.
+    ah, al = _halves(a)
+    bh, bl = _halves(b)
+    e = ((ah * bh - p) + ah * bl + al * bh) + al * bl
+    return math.fsum(np.concatenate([p, e]).tolist())
+
+
+def _products_exact(a: Floats, b: Floats) -> bool:
+    return bool((a == np.trunc(a)).all() and (b == np.trunc(b)).all())
+
+
+def _halves(a: Floats) -> tuple[Floats, Floats]:
+    c = SPLITTER * a
+    high = c - (c - a)
+    return high, a - high
+
+
+def dot(w: Any, features: Any) -> float:
+    """w·Φ for features in normal form."""
+    return float(features.dot(w) if isinstance(features, Sparse) else w.dot(features))
