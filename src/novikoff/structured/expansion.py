@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.sources.features import Features, NamedFeatures, State
-from novikoff.structured.functions import composed
+from novikoff.structured.functions import Results, Step, results
 from novikoff.structured.packing import pack_ints, pack_texts, unpack_ints, unpack_texts
 from novikoff.structured.sequences import Sequences
 from novikoff.structured.templates import Part, Templates
@@ -50,7 +50,7 @@ class TemplateFeatures(Features):
         self.fixed = False
         self.columns = templates.used_columns()
         self._lock = Lock()
-        derived: dict[tuple[str, tuple[Any, ...]], int] = {}  # functions of a column, and their domain
+        derived: dict[tuple[str, tuple[Step, ...]], int] = {}  # functions of a column, and their domain
         for template in templates:
             for part in template.parts:
                 if part.steps:
@@ -59,7 +59,7 @@ class TemplateFeatures(Features):
         def domain(part: Part) -> int:
             return derived[part.column, part.steps] if part.steps else self.columns.index(part.column)
 
-        self._functions = {number: composed(steps) for (_, steps), number in derived.items()}
+        self._functions = derived
         self._domains = [[domain(p) for p in t.parts] for t in templates]
         self._index = _core.TemplateIndex(
             len(self.columns),
@@ -112,9 +112,14 @@ class TemplateFeatures(Features):
         return [int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns]
 
     def _expanded(self, tokens: _core.Tokens) -> Sequences:
-        for domain, function in self._functions.items():
-            if texts := self._index.underived(domain):
-                self._index.derive(domain, [function(text) for text in texts])
+        for column in dict.fromkeys(column for column, _ in self._functions):
+            number = self.columns.index(column)
+            if texts := self._index.waiting(number, tokens):
+                known: Results = {(): list(texts)}
+                for (name, steps), domain in self._functions.items():
+                    if name == column:
+                        self._index.derive(domain, results(steps, known))
+                self._index.settle(number)
         if self.hash_bits is None:
             starts, indptr, ids = self._index.expand(tokens, not self.fixed)
         else:
