@@ -17,12 +17,6 @@ nb::object text_of(std::string_view s) {
     return nb::steal(PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), nullptr));
 }
 
-nb::list texts_of(const NameList& list, int64_t from) {
-    nb::list out;
-    for (int64_t i = from; i < list.size(); ++i) out.append(text_of(list[i]));
-    return out;
-}
-
 int32_t numbered(Vocabulary& values, std::string_view text) {
     return int32_t(values.number(Vocabulary::key(text), text.data(), text.size()));
 }
@@ -186,8 +180,13 @@ void bind_templates(nb::module_& m) {
             return out;
         }, nb::arg("features"), "What features are called.")
         .def("values", [](const Index& index, int32_t domain) {
-            return texts_of(index.domains.at(size_t(domain)).values.list, 0);
-        }, nb::arg("domain"), "All values of a domain, in order.")
+            const Domain& d = index.domains.at(size_t(domain));
+            nb::list out;
+            for (int64_t i = 0; i < d.kept; ++i) out.append(text_of(d.values.list[i]));
+            return out;
+        }, nb::arg("domain"), "The values that features may have, in order.")
+        .def("met", [](const Index& index, int32_t domain) { return index.domains.at(size_t(domain)).values.size(); },
+             nb::arg("domain"), "How many values are known, those included that no feature has.")
         .def("state", [](const Index& index) {
             Growing<uint16_t> order;
             order.append(index.order());

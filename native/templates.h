@@ -79,7 +79,7 @@ struct Domain {
     int32_t column;  // whose cells it is about
     bool derived;    // a function of them, or they themselves
     Vocabulary values;
-    int64_t kept = 0;          // values that belong to a frozen table; further ones come and go
+    int64_t kept = 0;          // values that features may have; further ones come and go
     Growing<int32_t> of;       // derived: the value that comes of each of the column's, -1 for none
     Growing<uint8_t> done;     // a column: whether its functions have been worked out for a value
     Growing<int32_t> waiting;  // a column: values for which they are being worked out
@@ -200,6 +200,8 @@ class TemplateIndex {
             }
             out.ids.grow(n);
         });
+        if (grow)  // features may have any of them
+            for (Domain& d : domains) d.kept = d.values.size();
     }
 
     // The same with names hashed to 2^bits numbers.
@@ -226,7 +228,7 @@ class TemplateIndex {
         });
     }
 
-    // Forgets the values that a frozen table has met and not kept.
+    // Forgets the values that were met since no more features are added.
     void forget() {
         for (Domain& d : domains) {
             d.values.truncate(d.kept);

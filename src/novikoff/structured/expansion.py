@@ -74,7 +74,8 @@ class TemplateFeatures(Features):
     def names(self, columns: Iterable[int]) -> list[str]:
         numbers = np.fromiter(columns, np.int64)
         if self.hash_bits is None:
-            return self._index.names(numbers)
+            with self._lock:
+                return self._index.names(numbers)
         return [f"hash_{j}" for j in numbers.tolist()]
 
     # ---- expanding -----------------------------------------------------------------------------------
@@ -136,12 +137,11 @@ class TemplateFeatures(Features):
         """Fixed features of which only the used ones are left, in their order."""
         if self.hash_bits is not None:
             raise ValueError("hashed features share their numbers: none can be left out.")
-        order, rows = self._index.state()
+        order, rows, values = self._content()
         kept = [
             table.reshape(-1, len(domains))[used[order == k]] if domains else table.reshape(0, 0)
             for k, (domains, table) in enumerate(zip(self._domains, rows, strict=True))
         ]
-        values = [self._index.values(d) for d in range(len(self.columns) + len(self._functions))]
         present = [np.zeros(len(texts), dtype=bool) for texts in values]
         for domains, table in zip(self._domains, kept, strict=True):
             for j, d in enumerate(domains):
@@ -153,6 +153,12 @@ class TemplateFeatures(Features):
         new = TemplateFeatures(self.templates)
         new._load(texts, order[used], [table.reshape(-1) for table in kept])
         return new
+
+    def _content(self) -> tuple[npt.NDArray[np.uint16], list[Ints], list[list[str]]]:
+        """The template of each feature, the value numbers of each template's features, and all values."""
+        with self._lock:
+            domains = range(len(self.columns) + len(self._functions))
+            return *self._index.state(), [self._index.values(d) for d in domains]
 
     def _load(self, values: list[list[str]], order: npt.NDArray[np.uint16], rows: list[Ints]) -> None:
         self._index.load(values, order, rows)
@@ -166,8 +172,7 @@ class TemplateFeatures(Features):
         }
         if self.hash_bits is not None:
             return facts, {}
-        order, rows = self._index.state()
-        values = [self._index.values(d) for d in range(len(self.columns) + len(self._functions))]
+        order, rows, values = self._content()
         texts, lengths = pack_texts(text for domain in values for text in domain)
         packed = [pack_ints(table) for table in rows]
         facts["n_values"] = [len(domain) for domain in values]
