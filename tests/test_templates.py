@@ -313,11 +313,15 @@ def test_hashed_features_have_no_names():
 def test_unknown_values_are_let_go(monkeypatch):
     """A stream of new words takes no more and more memory."""
     monkeypatch.setattr(expansion, "FORGET", 5)
-    features = TemplateFeatures(Templates(["w[0]", "suffix(w[0],1)"]))
-    features.expand([["aa", "ba"]])
-    features = features.some(np.ones(features.n_columns, dtype=bool))
-    for i in range(50):
-        assert listed(features.expand([[f"{i}a", "ba"]]), ["w[0]=aa", "suffix(w[0],1)=a", "w[0]=ba"]) == [
-            [["suffix(w[0],1)=a"], ["w[0]=ba", "suffix(w[0],1)=a"]]
-        ]
-        assert len(features._index.values(0)) <= 2 + 6
+    grown = TemplateFeatures(Templates(["w[0]", "suffix(w[0],1)"]))
+    grown.expand([["aa", "ba"]])
+    some = grown.some(np.ones(grown.n_columns, dtype=bool))
+    grown.fixed = True  # as after a fit
+    names = ["w[0]=aa", "suffix(w[0],1)=a", "w[0]=ba"]
+    for features in (grown, some):
+        for i in range(50):
+            found = listed(features.expand([[f"{i}a", "ba"]]), names)
+            assert found == [[["suffix(w[0],1)=a"], ["w[0]=ba", "suffix(w[0],1)=a"]]]
+            assert features._index.met(0) <= 2 + 6
+        assert names_of(features) == names
+        assert features.state()[0]["n_values"] == [2, 1]

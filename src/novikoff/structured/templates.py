@@ -27,12 +27,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from novikoff.structured.functions import FUNCTIONS
+from novikoff.structured.functions import FUNCTIONS, Step
 from novikoff.structured.readymade import READYMADE
 
 FURTHEST = 100  # tokens that a template may look away
-
-Step = tuple[str, tuple[int | str, ...]]  # a function and its arguments
 
 
 @dataclass(frozen=True)
