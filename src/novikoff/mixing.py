@@ -1,4 +1,4 @@
-"""Iterative parameter mixing: many shards learn an epoch each from shared weights, which then become a mixture.
+"""Iterative parameter mixing: every shard learns an epoch from shared weights, which then become a mixture.
 
 McDonald, Hall and Mann, "Distributed training strategies for the structured perceptron" (2010). In epoch n
 every shard i begins with the shared weights w and ends with wᵢ after kᵢ updates; then
@@ -13,9 +13,9 @@ changed it,
 
     wⱼ ← (Σ_{i ∈ Cⱼ} nᵢ·wᵢⱼ  +  (N − Σ_{i ∈ Cⱼ} nᵢ)·wⱼ) / N,     and wⱼ keeps its bits where Cⱼ is empty.
 
-**The average over all visits** is kept as one learner keeps it: w̄ = (T·w − u)/T after T visits. A shard goes
-on from the shared u and T as if it were alone, and ends with uᵢ after mᵢ visits. What T·w − u must have become
-is the sum of the weights after every visit of every shard, which is so for
+**The average over all visits** is kept as one learner keeps it: w̄ = (T·w − u)/T after T visits. A shard
+goes on from the shared u and T as if it were alone, and ends with uᵢ after mᵢ visits. What T·w − u must have
+become is the sum of the weights after every visit of every shard, which is so for
 
     u ← (Σ_{i ∈ Dⱼ} uᵢ − (|Dⱼ| − 1)·u)  +  (T′·(w′ − w) − Σ_{i ∈ Dⱼ} (T + mᵢ)·(wᵢ − w)),   T′ = T + Σᵢ mᵢ,
 
@@ -26,8 +26,8 @@ and averaging does not change the last weights.
 the tree depends on the number of shards alone. Coordinates do not meet, so they may be summed in slices, in
 any place, from all values or only from those that changed: none of it can change a bit.
 
-What a shard does is behind `Method`: take the shared state, learn an epoch, return changes and counts. Nothing
-here knows what kind of model it is, or where shards live.
+What a shard does is behind `Method`: take the shared state, learn an epoch, return changes and counts.
+Nothing here knows what kind of model it is, or where shards live.
 """
 
 from __future__ import annotations
@@ -97,6 +97,10 @@ class Outcome:
 
 class Method(ABC):
     """How one kind of model learns from one kind of shard. Goes to the workers, so it is small."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """A new table, of zeros."""
 
     @abstractmethod
     def begin(self) -> tuple[Table, Standing]:
@@ -262,8 +266,8 @@ def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
             mixed.append(np.where(number > 0, running, old[1]))
     if not all(np.isfinite(layer).all() for layer in mixed):
         raise OverflowError(
-            "The mixture of the shards' weights would be infinite: scale X by a power of two, so that its rows "
-            "have norms near 1."
+            "The mixture of the shards' weights would be infinite: scale X by a power of two, so that its "
+            "rows have norms near 1."
         )
     for layer, values in zip(after, mixed, strict=True):
         layer[slice(None) if sums.rows is None else sums.rows] = values
@@ -276,10 +280,10 @@ def mix(before: Table, pieces: Sequence[Change], ns: Sequence[int], visits: Sequ
     `ns` are the shares, `visits` = T + mᵢ of each shard and `end` = T′.
     """
     n = before.shape[1]
-    level = [
-        leaf_sum(before, *([of[i] for i in group] for of in (pieces, ns, visits)))
-        for group in groups(len(pieces))
-    ]
+    level = []
+    for group in groups(len(pieces)):
+        own = slice(group.start, group.stop)
+        level.append(leaf_sum(before, pieces[own], ns[own], visits[own]))
     while len(level) > 1:
         level = [branch_sum([level[i] for i in group], n) for group in groups(len(level))]
     return mixture(before, level[0], sum(ns), end)

@@ -283,7 +283,7 @@ class Model:
         return twin
 
     def start_from(self, coef: Floats, intercept: Floats) -> None:
-        """Overwrite the weights from (classes, features) and (classes,) arrays, before anything is learned."""
+        """Take these (classes, features) and (classes,) arrays for the weights to begin with."""
         self.from_zero = not (coef.any() or intercept.any())
         for k, learner in enumerate(self.learners):
             part = slice(k, k + 1) if self.apart else slice(None)

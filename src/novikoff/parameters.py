@@ -242,8 +242,9 @@ MIXINGS = ("uniform", "updates", "single-shot")
 DISTRIBUTED_PARAMETERS = PARAMETERS | _table(
     replace(
         PARAMETERS["order"],
-        help="How an epoch visits the rows of a shard. 'shuffle': a new permutation each epoch. 'cyclic': as they "
-        "lie, which is how files are always read. 'worst': each visit goes to the most violated row of the shard.",
+        help="How an epoch visits the rows of a shard. 'shuffle': a new permutation each epoch. 'cyclic': as "
+        "they lie, which is how files are always read. 'worst': each visit goes to the most violated row of "
+        "the shard.",
     ),
     replace(
         PARAMETERS["n_jobs"],
@@ -252,9 +253,10 @@ DISTRIBUTED_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "mixing",
         "uniform",
-        "What the shared weights become after an epoch. 'uniform': the mean of the shards' weights. 'updates': "
-        "their mean weighted by the updates that each shard made. 'single-shot': every shard learns by itself to "
-        "the end, and the mean is taken once, which may separate nothing even where the rows can be separated.",
+        "What the shared weights become after an epoch. 'uniform': the mean of the shards' weights. "
+        "'updates': their mean weighted by the updates that each shard made. 'single-shot': every shard "
+        "learns by itself to the end, and the mean is taken once, which may separate nothing even where the "
+        "rows can be separated.",
         *_one_of(*MIXINGS),
     ),
     Parameter(
@@ -266,8 +268,8 @@ DISTRIBUTED_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "client",
         None,
-        "The cluster: a distributed.Client, or the address of a scheduler. None: the default client where there "
-        "is one, else a local cluster of processes, one a core, which is closed after the fit.",
+        "The cluster: a distributed.Client, or the address of a scheduler. None: the default client where "
+        "there is one, else a local cluster of processes, one a core, which is closed after the fit.",
         "None, a distributed.Client, or an address such as 'tcp://10.0.0.1:8786'",
         lambda v: v is None or _is_name(v) or type(v).__name__ == "Client",
     ),

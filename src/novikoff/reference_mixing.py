@@ -1,7 +1,7 @@
 """The specification of distributed training: a plain NumPy twin of iterative parameter mixing.
 
-One process, one `Twin` a shard, whole arrays, no slices and no lists of changes; nothing here shares code with
-what it checks. The tests compare the two bit for bit.
+One process, one `Twin` a shard, whole arrays, no slices and no lists of changes; nothing here shares code
+with what it checks. The tests compare the two bit for bit.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ import numpy as np
 from novikoff.labels import Labels, StreamClasses
 from novikoff.mixing import Method, Outcome, Standing, Table
 from novikoff.model import Floats, Ints, Learner, Model, Settings, width, zeros
-from novikoff.sources.features import Features
-from novikoff.sources.formats import open_source
+from novikoff.sources.source import Source
 from novikoff.streaming import SourceExamples
 from novikoff.training import ArrayExamples, Examples, Fitting, Plan, smallest
 
@@ -53,23 +52,11 @@ class RowShard(Shard):
         return ArrayExamples(self.X, self.labels, self.weights, plan, model)
 
 
-@dataclass(frozen=True)
-class FileShard(Shard):
-    """Files that are read again in every epoch, in their own order, a few blocks in memory at a time."""
-
-    name: str
-    n_rows: int
-    paths: tuple[str, ...]
-    options: dict[str, Any]
-    features: Features | None = None
-    classes: Labels | None = None
-    class_weight: dict[str, float] | None = None
-
-    def examples(self, plan: Plan, model: Model) -> SourceExamples:
-        assert self.classes is not None
-        source = open_source(list(self.paths), features=self.features, **self.options)
-        declared = StreamClasses(self.classes.tolist())
-        return SourceExamples(source, declared, class_weight=self.class_weight)
+def file_examples(
+    source: Source, classes: Labels, class_weight: dict[str, float] | None = None
+) -> SourceExamples:
+    """The rows of files as a fit goes over them: in their own order, a few blocks in memory at a time."""
+    return SourceExamples(source, StreamClasses(classes.tolist()), class_weight=class_weight)
 
 
 # ---- orders --------------------------------------------------------------------------------------------
@@ -137,7 +124,7 @@ class LinearMethod(Method):
         counts = tuple(learner.counts() for learner in model.learners)
         for own, learner in zip(self.model(table, counts).learners, model.learners, strict=True):
             own.weights[...], own.bias[...] = learner.weights, learner.bias
-            if own.weight_sums is not None:
+            if own.weight_sums is not None and own.bias_sums is not None:
                 own.weight_sums[...], own.bias_sums[...] = learner.weight_sums, learner.bias_sums
         return table, Standing(0, counts)
 

@@ -226,7 +226,7 @@ def smallest(
     guarded: bool = False,
     stop: bool = True,
 ) -> tuple[float, int, bool]:
-    """The smallest weight·d of all rows, its row, and whether some row is wrong, under the weights of `learner`.
+    """The smallest weight·d of all rows, its row, and whether some row is wrong, as `learner` sees them.
 
     `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
     """

@@ -31,8 +31,8 @@ def connected(given: Any = None) -> Iterator[Client]:
             given = stack.enter_context(_at(given))
         elif not isinstance(given, Client):
             raise TypeError(
-                f"client={given!r} is not possible: expected a distributed.Client, the address of a scheduler "
-                f"such as 'tcp://10.0.0.1:8786', or None."
+                f"client={given!r} is not possible: expected a distributed.Client, the address of a "
+                "scheduler such as 'tcp://10.0.0.1:8786', or None."
             )
         if given.asynchronous:
             raise TypeError(
@@ -59,21 +59,22 @@ def watched(client: Client) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise RuntimeError(
-            f"{error.task} was begun several times, and each time its worker died: it may need more memory than a "
-            "worker has. Make smaller shards, or give workers more memory. The model is as it was."
+            f"{error.task} was begun several times, and each time its worker died: it may need more memory "
+            "than a worker has. Make smaller shards, or give workers more memory. The model is as it was."
         ) from None
     except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
         if client.status == "running" and not isinstance(error, CommClosedError):
             raise
         raise ConnectionError(
-            f"the scheduler at {where} was lost ({type(error).__name__}: {error}). The model is as it was before "
-            "the call."
+            f"the scheduler at {where} was lost ({type(error).__name__}: {error}). The model is as it was "
+            "before the call."
         ) from None
 
 
 def _default() -> Client | None:
     try:
-        return Client.current()
+        client: Client = Client.current()
+        return client
     except ValueError:
         return None
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import dask
 import numpy as np
 from distributed import Client
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
+from novikoff.dask.blocks import load_blocks
 from novikoff.dask.cluster import connected, watched
+from novikoff.dask.files import are_paths, load_files
+from novikoff.dask.predicting import predicted
 from novikoff.dask.rounds import Rounds
-from novikoff.dask.shards import Shards, load, predicted, released
+from novikoff.dask.shards import Shards, released
 from novikoff.labels import Classes
 from novikoff.linear_classifier import LinearClassifier
 from novikoff.model import Model
@@ -39,13 +42,14 @@ class DistributedPerceptron(LinearClassifier):
         After learning from files: what their columns are called.
     n_shards_ : int
         Shards of the last fit.
-    mixed_updates_ : float
-        Σ μ·k over epochs and shards: the updates (mistakes, for passive-aggressive rules), each counted by the
-        mixing weight of its shard. The bound R²/γ² is on this sum.
+    mixed_mistakes_ : float
+        Σ μ·k over epochs and shards: mistakes (updates for the 'margin' rule), each counted by the mixing
+        weight of its shard. The bound R²/γ² is on this sum.
     history_ : list of dict
-        Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates` and
-        `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that shards gave back, and
-        the shared weights once a worker) and `seconds_lost` (by how much the busiest worker exceeds the mean).
+        Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates`
+        and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that shards gave
+        back, and the shared weights once a worker) and `seconds_lost` (by how much the busiest worker exceeds
+        the mean).
 
     Examples
     --------
@@ -174,12 +178,15 @@ class DistributedPerceptron(LinearClassifier):
             How to read files: what `novikoff.open_source` takes.
         """
         self._check_parameters()
-        start = self.warm_start and self.__sklearn_is_fitted__() and coef_init is None and intercept_init is None
+        start = (
+            self.warm_start and self.__sklearn_is_fitted__() and coef_init is None and intercept_init is None
+        )
         with connected(self.client) as client, watched(client):
-            shards = load(client, X, y, sample_weight, self.n_shards, classes, self.class_weight, options)
+            shards = self._load(client, X, y, sample_weight, classes, options)
             with released(client, shards):
-                self._check_class_weight(shards.classes.labels)
-                method = self._method(shards, self.order)
+                if not shards.are_files:
+                    self._check_class_weight(shards.classes.labels)
+                method = self._method(shards, "cyclic" if shards.are_files else self.order)
                 begin = Model(method.n_classes, method.n_features, method.settings)
                 if start:
                     begin = self._continued(np.empty((0, method.n_features)), shards.classes.labels)
@@ -216,19 +223,10 @@ class DistributedPerceptron(LinearClassifier):
             known = self._classes
             if classes is not None:
                 known.check_same(classes)
-            options |= {"features": self.features_} if "features_" in vars(self) else {}
+            if "features_" in vars(self):
+                options["features"] = self.features_
         with connected(self.client) as client, watched(client):
-            shards = load(
-                client,
-                X,
-                y,
-                sample_weight,
-                self.n_shards,
-                classes if known is None else None,
-                self.class_weight,
-                options,
-                known=known,
-            )
+            shards = self._load(client, X, y, sample_weight, None if begun else classes, options, known)
             with released(client, shards):
                 if begun and shards.n_features != self.n_features_in_:
                     raise ValueError(
@@ -252,6 +250,28 @@ class DistributedPerceptron(LinearClassifier):
             raise KeyboardInterrupt
         return self
 
+    def _load(
+        self,
+        client: Client,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        options: dict[str, Any],
+        known: Classes | None = None,
+    ) -> Shards:
+        """What is to be learned from, as shards on the cluster."""
+        if not are_paths(X):
+            if options:
+                raise TypeError(
+                    f"{next(iter(options))} is an option for reading files, but X is a {type(X).__name__}."
+                )
+            return load_blocks(client, X, y, sample_weight, self.n_shards, classes, self.class_weight, known)
+        for name, given in (("y", y), ("sample_weight", sample_weight)):
+            if given is not None:
+                raise ValueError(f"files have their own labels and weights: leave out {name}.")
+        return load_files(client, X, self.n_shards, classes, self.class_weight, options, known)
+
     def _method(self, shards: Shards, order: str) -> LinearMethod:
         return LinearMethod(len(shards.classes.labels), shards.n_features, self._settings(), order)
 
@@ -272,6 +292,8 @@ class DistributedPerceptron(LinearClassifier):
             run = rounds.run(judged=judged)
             model = rounds.model()
         model.from_zero = begin.from_zero
+        if begin.total("visits"):  # the bound counts over all calls
+            run.mixed += self._run.mixed if self._run.n_shards else begin.total("mistakes")
         plan.rng.bit_generator.state = rounds.orders[0]  # as if it had been drawn from here
         return model, run
 
@@ -288,19 +310,23 @@ class DistributedPerceptron(LinearClassifier):
 
     def _set_run(self, model: Model, run: Run) -> None:
         super()._set_run(model, run)
-        self.n_shards_, self.mixed_updates_ = run.n_shards, run.mixed
+        self.n_shards_, self.mixed_mistakes_ = run.n_shards, run.mixed
 
     # -- predicting ----------------------------------------------------------------------------------
-    def predict(self, X: Any) -> Any:
-        """The class of each row: of a dask collection or files lazily, as a dask array; of an array at once."""
-        return self._lazily(X, "predict")
+    def predict(self, X: Any, **options: Any) -> Any:
+        """The class of each row: of a dask collection or files lazily, as a dask array; of an array at once.
 
-    def decision_function(self, X: Any) -> Any:
+        `options` say how to read files, as in `fit`.
+        """
+        return self._lazily(X, "predict", options)
+
+    def decision_function(self, X: Any, **options: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more; a dask array for what is not in memory."""
-        return self._lazily(X, "scores")
+        return self._lazily(X, "scores", options)
 
-    def _lazily(self, X: Any, what: str) -> Any:
-        lazy = predicted(self, X, what)
+    def _lazily(self, X: Any, what: str, options: dict[str, Any]) -> Any:
+        check_is_fitted(self)
+        lazy = predicted(self, X, what, options)
         if lazy is not None:
             return lazy
         X = self._checked(X)

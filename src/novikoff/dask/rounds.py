@@ -1,12 +1,12 @@
 """Epochs on a cluster: shards learn where they are, their changes are mixed slice by slice, and so on.
 
-The shared table stays on the workers, in slices. For an epoch every shard's task takes all of them and returns
-what it changed; the counts come to the client, which knows from them each shard's share; then each slice of
-the next table is made by the tree of `mixing`, in tasks of their own. Every task depends only on its arguments,
-so that one which was lost with its worker is run again, elsewhere, to the same bits.
+The shared table stays on the workers, in slices. For an epoch every shard's task takes all of them and
+returns what it changed; the counts come to the client, which knows from them each shard's share; then each
+slice of the next table is made by the tree of `mixing`, in tasks of their own. Every task depends only on its
+arguments, so that one which was lost with its worker is run again, elsewhere, to the same bits.
 
 The scheduler can make a slice again only from what it was made of, and remembers all that. So the table comes
-to the client now and then, which hands it out again: each epoch where it is small, else every `ANCHOR` epochs.
+to the client now and then, which hands it out again: each epoch where it is small, else every `ANCHOR`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Self
 from uuid import uuid4
 from weakref import WeakSet
@@ -83,8 +84,7 @@ class Rounds:
     def _hand_out(self, table: Table) -> list[Future]:
         """The table's slices, sent to the cluster."""
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            spans = zip(self.cuts, self.cuts[1:], strict=False)
-            return [self._submit(tasks.given, table[:, begin:end]) for begin, end in spans]
+            return [self._submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)]
 
     def _bring(self) -> Table:
         """The shared table, here."""
