@@ -14,18 +14,17 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Self
-from uuid import uuid4
-from weakref import WeakSet
+from typing import Any
 
 import dask
 import numpy as np
-from distributed import Client, Future
+from distributed import Future
 
 from novikoff import mixing
 from novikoff.dask import tasks
+from novikoff.dask.cluster import Session
 from novikoff.mixing import Mixed, Outcome, Standing, Table
 from novikoff.model import Learner, Model
 from novikoff.shardtraining import Judged, LinearMethod
@@ -41,7 +40,7 @@ class Rounds:
 
     def __init__(
         self,
-        client: Client,
+        session: Session,
         method: LinearMethod,
         shards: Sequence[Future],
         orders: Sequence[Any],
@@ -49,14 +48,11 @@ class Rounds:
         plan: Plan,
         how: str = "uniform",
     ) -> None:
-        self.client, self.method, self.shards, self.plan, self.how = client, method, shards, plan, how
+        self.session, self.method, self.shards, self.plan, self.how = session, method, shards, plan, how
         self.orders = list(orders)
         self.table: Table | None = state[0]  # None while only the workers have it
         self.standing = state[1]
         self.history: list[Record] = []
-        self._name = f"novikoff-{uuid4().hex[:12]}"
-        self._held: WeakSet[Future] = WeakSet()
-        self._tasks = 0
         self._before = self.standing
         rows = state[0].shape[1]
         pieces = min(max(-(-state[0].nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
@@ -64,32 +60,17 @@ class Rounds:
         self.slices = self._hand_out(state[0])
         self.outcomes: list[Outcome] = []
 
-    # -- tasks
-    def _submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
-        self._tasks += 1
-        key = f"{self._name}-{task.__name__}-{self._tasks}"
-        future = self.client.submit(task, *arguments, key=key, pure=False)
-        self._held.add(future)
-        return future
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave nothing on the cluster, whatever happened."""
-        self.slices = []
-        if self.client.status == "running":
-            self.client.cancel(list(self._held), force=True)
-
     def _hand_out(self, table: Table) -> list[Future]:
         """The table's slices, sent to the cluster."""
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            return [self._submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)]
+            return [
+                self.session.submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)
+            ]
 
     def _bring(self) -> Table:
         """The shared table, here."""
         if self.table is None:
-            self.table = mixing.joined(self.client.gather(self.slices), self.method.table())
+            self.table = mixing.joined(self.session.gather(self.slices), self.method.table())
         return self.table
 
     @property
@@ -134,15 +115,15 @@ class Rounds:
         """Every shard once, and the mixture."""
         epochs = self.plan.max_epochs if self.how == "single-shot" else 1
         learned = [
-            self._submit(tasks.learn, self.method, shard, self.slices, self.standing, order, epochs)
+            self.session.submit(tasks.learn, self.method, shard, self.slices, self.standing, order, epochs)
             for shard, order in zip(self.shards, self.orders, strict=True)
         ]
-        outcomes = self.client.gather([self._submit(tasks.outcome, one) for one in learned])
+        outcomes = self.session.gather([self.session.submit(tasks.outcome, one) for one in learned])
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if mixed.changed:
             slices = [self._mixed_slice(k, learned, mixed) for k in range(len(self.slices))]
             if self.small or not (self.standing.epoch + 1) % ANCHOR:
-                self.table = mixing.joined(self.client.gather(slices), self.method.table())
+                self.table = mixing.joined(self.session.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
             else:
                 for slice_ in slices:
@@ -160,14 +141,15 @@ class Rounds:
         for group in mixing.groups(len(learned)):
             own = [i for i in group if mixed.updates[i]]
             pieces = [
-                learned[i] if self.small else self._submit(tasks.piece, learned[i], begin, end) for i in own
+                learned[i] if self.small else self.session.submit(tasks.piece, learned[i], begin, end)
+                for i in own
             ]
             ns, visits = [mixed.shares[i] for i in own], [mixed.visits[i] for i in own]
-            level.append(self._submit(tasks.leaf_sum, before, pieces, ns, visits) if own else None)
+            level.append(self.session.submit(tasks.leaf_sum, before, pieces, ns, visits) if own else None)
         while len(level) > 1:
             parts = [[level[i] for i in group if level[i] is not None] for group in mixing.groups(len(level))]
-            level = [self._submit(tasks.branch_sum, before, part) if part else None for part in parts]
-        return self._submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
+            level = [self.session.submit(tasks.branch_sum, before, part) if part else None for part in parts]
+        return self.session.submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
 
     def _record(self, epoch: int, mixed: Mixed, started: float) -> Record:
         busy: dict[str, float] = defaultdict(float)
@@ -194,7 +176,7 @@ class Rounds:
     def _norm(self) -> float:
         if self.table is not None:
             return self.model().norm()
-        squares = self.client.gather([self._submit(tasks.square, part) for part in self.slices])
+        squares = self.session.gather([self.session.submit(tasks.square, part) for part in self.slices])
         return float(np.sqrt(sum(squares)))
 
     # -- the verdict
@@ -203,15 +185,17 @@ class Rounds:
 
         def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
             arguments = self.slices, self.standing, part, learner.bias, how
-            found = [self._submit(tasks.smallest, self.method, shard, *arguments) for shard in self.shards]
-            return Judged(self.client.gather(found)).together(stop=how.get("stop", True))
+            found = [
+                self.session.submit(tasks.smallest, self.method, shard, *arguments) for shard in self.shards
+            ]
+            return Judged(self.session.gather(found)).together(stop=how.get("stop", True))
 
         def errors(_: Model) -> int | None:
             asked = [
-                self._submit(tasks.errors, self.method, shard, self.slices, self.standing)
+                self.session.submit(tasks.errors, self.method, shard, self.slices, self.standing)
                 for shard in self.shards
             ]
-            found = self.client.gather(asked)
+            found = self.session.gather(asked)
             return None if None in found else sum(found)
 
         judge(model, run, find, errors)
