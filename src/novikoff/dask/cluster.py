@@ -5,7 +5,6 @@ A client that is given, a scheduler's address, or a local cluster of our own.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -15,6 +14,8 @@ from weakref import WeakSet
 from distributed import CancelledError, Client, Future, LocalCluster
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
+
+from novikoff.model import threads
 
 ANSWER = "10s"  # how long a scheduler may take to answer
 
@@ -129,14 +130,25 @@ def _default() -> Client | None:
         return None
 
 
+def local_cluster(n_workers: int | None = None, **options: Any) -> LocalCluster:
+    """A cluster of processes on this machine, out of others' reach, one thread each; None: one a core.
+
+    There is no dashboard, and all ports are chosen by the system, so that several can run side by side.
+    """
+    return LocalCluster(
+        n_workers=threads(-1) if n_workers is None else n_workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        **options,
+    )
+
+
 @contextmanager
 def _local() -> Iterator[Client]:
-    """A cluster of processes on this machine, out of others' reach, one thread each."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    cluster = LocalCluster(
-        n_workers=cores, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-    )
-    with cluster, Client(cluster, set_as_default=False) as client:
+    with local_cluster() as cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 
