@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from novikoff import dask as dask
     from novikoff import datasets as datasets
     from novikoff import structured as structured
     from novikoff import theory as theory
@@ -53,7 +54,7 @@ _HOMES = {
     "load_model": "novikoff.models.loading",
     "open_source": "novikoff.sources.formats",
 }
-_MODULES = ("datasets", "structured", "theory")
+_MODULES = ("dask", "datasets", "structured", "theory")
 
 __all__ = [
     "KernelModel",
@@ -72,6 +73,7 @@ __all__ = [
     "VotedPerceptron",
     "Winnow",
     "__version__",
+    "dask",
     "datasets",
     "load",
     "load_model",

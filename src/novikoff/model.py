@@ -104,6 +104,16 @@ class Learner:
             self._norm = self.native.updates, self.native.measure_norm()
         return self._norm[1]
 
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], settings: Settings, counts: dict[str, Any]) -> Learner:
+        """A learner on arrays that others own, called as its own are, going on from `counts`.
+
+        With `n_classes` among them.
+        """
+        learner = object.__new__(cls)
+        learner.__setstate__(arrays | {"settings": settings, "counts": counts})
+        return learner
+
     def counts(self) -> dict[str, Any]:
         return {name: getattr(self.native, name) for name in self.COUNTS}
 
@@ -269,6 +279,13 @@ class Model:
         vars(twin).update(vars(self))
         twin.learners = [learner.copy() for learner in self.learners]
         return twin
+
+    def start_from(self, coef: Floats, intercept: Floats) -> None:
+        """Take these (classes, features) and (classes,) arrays for the weights to begin with."""
+        self.from_zero = not (coef.any() or intercept.any())
+        for k, learner in enumerate(self.learners):
+            part = slice(k, k + 1) if self.apart else slice(None)
+            learner.set_weights(coef[part], intercept[part])
 
     def grow(self, n_classes: int) -> None:
         """Add classes that have not been seen: zero rows, ties resolved as for the new number."""

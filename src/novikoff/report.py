@@ -40,6 +40,8 @@ class Report:
     order: str
     seconds: float | None  # None: not kept (a model that was loaded from a file)
     log2_radius: float | None = None  # where the radius itself overflows
+    n_shards: int = 0  # on how many shards weights were mixed; 0: there was no mixing
+    mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -47,6 +49,8 @@ class Report:
 
     def _lines(self) -> list[tuple[str, str]]:
         count = "updates" if self.rule in ("margin", "structured", "cost-augmented") else "mistakes"
+        if self.mixed is not None:
+            count = f"Σ μ·{count} = {_number(self.mixed)}"
         lines = [
             ("data", self._data()),
             ("verdict", self._verdict()),
@@ -70,7 +74,8 @@ class Report:
     def _data(self) -> str:
         if self.n_classes is None:
             return f"{self.n_rows:,} examples, weights for {self.n_features:,} features"
-        return f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes"
+        shards = f", {self.n_shards:,} shard(s)" if self.n_shards else ""
+        return f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes{shards}"
 
     def _verdict(self) -> str:
         if self.n_classes is None:

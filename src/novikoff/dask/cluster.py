@@ -1,0 +1,165 @@
+"""Which cluster, and what is ours on it: everything is named, and nothing is left there.
+
+A client that is given, a scheduler's address, or a local cluster of our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from uuid import uuid4
+from weakref import WeakSet
+
+from distributed import CancelledError, Client, Future, LocalCluster
+from distributed.comm import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from novikoff.model import threads
+
+ANSWER = "10s"  # how long a scheduler may take to answer
+
+
+@contextmanager
+def connected(given: Any = None) -> Iterator[Client]:
+    """A client with workers behind it; what was started here is closed in the end.
+
+    Parameters
+    ----------
+    given : distributed.Client, str or None
+        A client; the address of a scheduler; or None for the default client where there is one, else for a
+        local cluster of processes, one a core.
+    """
+    with ExitStack() as stack:
+        if given is None:
+            given = _default() or stack.enter_context(_local())
+        elif isinstance(given, str):
+            given = stack.enter_context(_at(given))
+        elif not isinstance(given, Client):
+            raise TypeError(
+                f"client={given!r} is not possible: expected a distributed.Client, the address of a "
+                "scheduler such as 'tcp://10.0.0.1:8786', or None."
+            )
+        if given.asynchronous:
+            raise TypeError(
+                "the client is asynchronous: a fit needs one that waits, Client(asynchronous=False)."
+            )
+        if not given.scheduler_info(n_workers=-1)["workers"]:
+            raise RuntimeError(
+                f"the cluster at {address(given)} has no workers: start some with `dask worker "
+                f"{address(given)}`, or wait for them with client.wait_for_workers(1)."
+            )
+        yield given
+
+
+def address(client: Client) -> str:
+    """Where the scheduler is."""
+    return str(client.scheduler.address if client.scheduler is not None else "(closed)")
+
+
+class Session:
+    """Tasks on a cluster that belong together. When it ends, all of them are given up."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.name = f"novikoff-{uuid4().hex[:12]}"
+        self._futures: WeakSet[Future] = WeakSet()
+        self._count = 0
+
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
+        """A task to be run on some worker."""
+        self._count += 1
+        key = f"{self.name}-{task.__name__}-{self._count}"
+        future = self.client.submit(task, *arguments, key=key, pure=False)
+        self._futures.add(future)
+        return future
+
+    def compute(self, collections: Sequence[Any]) -> list[Future]:
+        """What delayed collections come to, on the cluster."""
+        futures: list[Future] = self.client.compute(list(collections))
+        self._futures.update(futures)
+        return futures
+
+    def gather(self, futures: Sequence[Future]) -> list[Any]:
+        """The results, here; the first error, if there is one."""
+        results: list[Any] = self.client.gather(list(futures))
+        return results
+
+    def end(self) -> None:
+        """Leave nothing on the cluster."""
+        if self.client.status == "running":
+            self.client.cancel(list(self._futures), force=True)
+
+
+@contextmanager
+def session(given: Any = None) -> Iterator[Session]:
+    """A session on a cluster, whose own errors are told in words that say what to do."""
+    with connected(given) as client:
+        own = Session(client)
+        try:
+            with _told(client):
+                yield own
+        finally:
+            own.end()
+
+
+@contextmanager
+def _told(client: Client) -> Iterator[None]:
+    where = address(client)
+    try:
+        yield
+    except KilledWorker as error:
+        raise RuntimeError(
+            f"{error.task} was begun several times, and each time its worker died: it may need more memory "
+            "than a worker has. Make smaller shards, or give workers more memory. The model is as it was."
+        ) from None
+    except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+        if client.status == "running" and not isinstance(error, CommClosedError):
+            raise
+        raise ConnectionError(
+            f"the scheduler at {where} was lost ({type(error).__name__}: {error}). The model is as it was "
+            "before the call."
+        ) from None
+
+
+def _default() -> Client | None:
+    try:
+        client: Client = Client.current()
+        return client
+    except ValueError:
+        return None
+
+
+def local_cluster(n_workers: int | None = None, **options: Any) -> LocalCluster:
+    """A cluster of processes on this machine, out of others' reach, one thread each; None: one a core.
+
+    There is no dashboard, and all ports are chosen by the system, so that several can run side by side.
+    """
+    return LocalCluster(
+        n_workers=threads(-1) if n_workers is None else n_workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        **options,
+    )
+
+
+@contextmanager
+def _local() -> Iterator[Client]:
+    with local_cluster() as cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@contextmanager
+def _at(where: str) -> Iterator[Client]:
+    try:
+        client = Client(where, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ConnectionError(
+            f"there is no scheduler at {where!r} ({type(error).__name__}: {error}): start one with "
+            f"`dask scheduler`, or give client=None for a local cluster."
+        ) from None
+    with client:
+        yield client
