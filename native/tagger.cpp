@@ -71,19 +71,29 @@ struct PyLearner : TaggerLearner<W> {
     using Weights = Array<W, nb::ndim<2>, nb::c_contig>;
     Weights w_array, a_array;
     std::optional<Matrix> u_array, ua_array;
+    Vector<int32_t> slots_array;
     PyAllowed allowed_arrays;
 
-    PyLearner(int64_t labels, Weights w, Weights a, std::optional<Matrix> u, std::optional<Matrix> ua, Bytes step,
-              Bytes start, Bytes end)
-        : w_array(w), a_array(a), u_array(u), ua_array(ua), allowed_arrays(labels, step, start, end) {
+    PyLearner(int64_t labels, Vector<int32_t> slots, int64_t rows, Weights w, Weights a, std::optional<Matrix> u,
+              std::optional<Matrix> ua, Bytes step, Bytes start, Bytes end)
+        : w_array(w), a_array(a), u_array(u), ua_array(ua), slots_array(slots), allowed_arrays(labels, step, start, end) {
         this->labels = labels;
         this->stride = stride_of(labels);
-        this->features = int64_t(w.shape(0));
+        this->features = int64_t(slots.shape(0));
+        this->slots = slots.data();
+        this->rows = rows;
+        int64_t given = 0;
+        bool sound = true;
+        for (int64_t f = 0; f < this->features; ++f) {
+            given += slots.data()[f] != 0;
+            sound = sound && slots.data()[f] >= 0 && slots.data()[f] <= rows;
+        }
+        if (!sound || given != rows) throw std::invalid_argument("features and rows of weights do not fit");
         auto fits = [&](const auto& m, int64_t rows) {
             return int64_t(m.shape(0)) == rows && int64_t(m.shape(1)) == this->stride;
         };
-        if (!fits(w, this->features) || !fits(a, labels) || bool(u) != bool(ua) ||
-            (u && (!fits(*u, this->features) || !fits(*ua, labels))))
+        if (!fits(w, this->features + 1) || !fits(a, labels) || bool(u) != bool(ua) ||
+            (u && (!fits(*u, this->features + 1) || !fits(*ua, labels))))
             throw std::invalid_argument("weights and sums do not fit the number of labels");
         this->w = w.data(), this->a = a.data();
         this->u = u ? u->data() : nullptr, this->ua = ua ? ua->data() : nullptr;
@@ -102,9 +112,10 @@ nb::tuple pairs(const PyLearner<W>& l) {
         int64_t* const out = at.extend(size_t(l.features) + 1);
         out[0] = 0;
         for (int64_t f = 0; f < l.features; ++f) {
-            for (int64_t j = f * l.stride; j < f * l.stride + l.labels; ++j) {
+            const int64_t row = l.slots[f] * l.stride;
+            for (int64_t j = row; row && j < row + l.labels; ++j) {
                 if (l.w[j] == 0 && (!l.u || l.u[j] == 0)) continue;
-                label.push(int32_t(j - f * l.stride));
+                label.push(int32_t(j - row));
                 w.push(double(l.w[j]));
                 if (l.u) u.push(l.u[j]);
             }
@@ -118,10 +129,11 @@ template <class W>
 void bind_learner(nb::module_& m, const char* name) {
     using L = PyLearner<W>;
     nb::class_<L>(m, name, "Weights of a tagger under training, and counts.")
-        .def(nb::init<int64_t, typename L::Weights, typename L::Weights, std::optional<Matrix>, std::optional<Matrix>,
-                      Bytes, Bytes, Bytes>(),
-             nb::arg("labels"), nb::arg("emissions"), nb::arg("transitions"), nb::arg("emission_sums").none(),
+        .def(nb::init<int64_t, Vector<int32_t>, int64_t, typename L::Weights, typename L::Weights, std::optional<Matrix>,
+                      std::optional<Matrix>, Bytes, Bytes, Bytes>(),
+             nb::arg("labels"), nb::arg("slots"), nb::arg("rows"), nb::arg("emissions"), nb::arg("transitions"), nb::arg("emission_sums").none(),
              nb::arg("transition_sums").none(), nb::arg("step"), nb::arg("start"), nb::arg("end"))
+        .def_ro("rows", &L::rows)
         .def_rw("visits", &L::visits)
         .def_rw("mistakes", &L::mistakes)
         .def_rw("updates", &L::updates)

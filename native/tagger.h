@@ -111,6 +111,7 @@ struct Bigrams {
 template <class W>
 struct DenseWeights {
     const W* w;
+    const int32_t* slots;  // by feature: the number of its row
     int64_t stride;
 
     static constexpr int64_t ahead = 32;  // features whose weights are on their way
@@ -120,23 +121,25 @@ struct DenseWeights {
         using Vec = typename Lanes<A>::Vec;
         constexpr int64_t NV = G * kGroup / kLanes<A>;
         const int64_t nv = G ? NV : stride / kLanes<A>, last = x.indptr[end];
-        auto row = [&](int64_t k, int64_t v) { return lanes_as<A>(w + int64_t(x.ids[k]) * stride + v * kLanes<A>); };
+        auto row = [&](const W* first, int64_t v) { return lanes_as<A>(first + v * kLanes<A>); };
         for (int64_t t = begin; t < end; ++t, out += stride) {
             Vec sum[NV ? NV : 1] = {};
             if (!NV) std::fill(out, out + stride, A(0));
             for (int64_t k = x.indptr[t]; k < x.indptr[t + 1]; ++k) {
+                if (k + 2 * ahead < last) __builtin_prefetch(slots + x.ids[k + 2 * ahead]);
                 if (k + ahead < last) {
-                    const W* const next = w + int64_t(x.ids[k + ahead]) * stride;
+                    const W* const next = w + int64_t(slots[x.ids[k + ahead]]) * stride;
                     for (int64_t b = 0; b < stride; b += int64_t(64 / sizeof(W))) __builtin_prefetch(next + b);
                 }
+                const W* const first = w + int64_t(slots[x.ids[k]]) * stride;
                 if (!x.values) {
                     for (int64_t v = 0; v < nv; ++v)
-                        if constexpr (NV) sum[v] += row(k, v);
-                        else lanes(out + v * kLanes<A>) += row(k, v);
+                        if constexpr (NV) sum[v] += row(first, v);
+                        else lanes(out + v * kLanes<A>) += row(first, v);
                 } else if constexpr (std::is_same_v<A, double>) {
                     for (int64_t v = 0; v < nv; ++v)
-                        if constexpr (NV) sum[v] += row(k, v) * x.values[k];
-                        else lanes(out + v * kLanes<A>) += row(k, v) * x.values[k];
+                        if constexpr (NV) sum[v] += row(first, v) * x.values[k];
+                        else lanes(out + v * kLanes<A>) += row(first, v) * x.values[k];
                 }
             }
             if constexpr (NV)
@@ -322,13 +325,16 @@ auto with_groups(int64_t stride, F&& f) {
 }
 
 // ---- learning --------------------------------------------------------------------------------------------------
-// Weights under training. The mean of w after each of N visits is (N·w − u)/N with u = Σ (visits before)·Δ, so that
+// Weights under training. A feature gets a row of weights with its first update: most never do, and what is not
+// there need not be read. Row 0 stays zero, for all the others. The mean of w after each of N visits is (N·w − u)/N with u = Σ (visits before)·Δ, so that
 // only what changes is ever touched.
 template <class W>
 struct TaggerLearner {
     int64_t features = 0, labels = 0, stride = 0;
-    W *w = nullptr, *a = nullptr;                // features × stride, labels × stride
-    double *u = nullptr, *ua = nullptr;          // the same; null: no averages are wanted
+    W *w = nullptr, *a = nullptr;        // (1 + features) × stride, labels × stride
+    double *u = nullptr, *ua = nullptr;  // the same; null: no averages are wanted
+    int32_t* slots = nullptr;            // by feature: its row; 0 while it has none
+    int64_t rows = 0;                    // given to features so far
     Allowed allowed{};
     int64_t visits = 0, mistakes = 0, updates = 0, wrong_tokens = 0;
     double norm2 = 0;    // ‖w‖²
@@ -350,7 +356,7 @@ struct TaggerLearner {
     template <class A, int G>
     void learn(Decoder<A>& decoder, const Bigrams<A>& bigrams, const Sentences& x, int64_t s, const int32_t* y,
                Bigrams<A>* kept) {
-        decoder.template decode<G>(DenseWeights<W>{w, stride}, bigrams, x, s);
+        decoder.template decode<G>(DenseWeights<W>{w, slots, stride}, bigrams, x, s);
         const int64_t begin = x.starts[s], length = decoder.length;
         const int32_t *const gold = y + begin, *const found = decoder.labels.data();
         int64_t wrong = 0;
@@ -377,7 +383,9 @@ struct TaggerLearner {
             const int32_t g = gold[t], z = found[t];
             if (g != z)
                 for (int64_t k = x.indptr[begin + t]; k < x.indptr[begin + t + 1]; ++k) {
-                    const int64_t row = int64_t(x.ids[k]) * stride;
+                    int32_t& slot = slots[x.ids[k]];
+                    if (!slot) slot = int32_t(++rows);
+                    const int64_t row = int64_t(slot) * stride;
                     const double v = x.values ? x.values[k] : 1.0;
                     change(w[row + g], u ? u + row + g : nullptr, v);
                     change(w[row + z], u ? u + row + z : nullptr, -v);

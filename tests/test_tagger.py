@@ -114,9 +114,10 @@ def train(p, orders, average=True, dtype=None):
 
 def same(weights, plain):
     n = plain.n_labels
-    assert np.array_equal(weights.emissions[:, :n], plain.w)
+    assert np.array_equal(weights.dense(weights.emissions), plain.w)
     assert np.array_equal(weights.transitions[:, :n], plain.a)
     assert not weights.emissions[:, n:].any()
+    assert not weights.emissions[0].any()
     counts = weights.counts
     for name in ("visits", "mistakes", "wrong_tokens"):
         assert getattr(counts, name) == getattr(plain, name), name
@@ -137,7 +138,7 @@ def test_learning_is_the_twin_weight_for_weight(run):
     weights, plain = train(*run)
     same(weights, plain)
     n = plain.n_labels
-    assert np.array_equal(weights.emission_sums[:, :n], plain.u)
+    assert np.array_equal(weights.dense(weights.emission_sums), plain.u)
     assert np.array_equal(weights.transition_sums[:, :n], plain.ua)
 
 
@@ -204,13 +205,15 @@ def test_sums_beyond_int32_are_taken_in_float64():
     weights = ChainWeights.zeros(m, allowed, average=True)
     plain = twin.Twin(m, n, rules_of(allowed))
     big = rng.integers(-(2**24), 2**24, (m, n))
-    weights.emissions[:, :n] = plain.w[...] = big
+    weights.slots[...] = np.arange(1, m + 1)
+    weights.rows = m
+    weights.emissions[1:, :n] = plain.w[...] = big
     weights.counts.largest, weights.counts.norm2 = float(2**24), float((big.astype(float) ** 2).sum())
     x, y = pack(sentences, False), flat(labels)
     for _ in range(3):
         tagging.epoch(weights, x, y)
         plain.epoch(sentences, labels, range(3))
-    assert np.array_equal(weights.emissions[:, :n], plain.w)
+    assert np.array_equal(weights.dense(weights.emissions), plain.w)
     assert np.array_equal(weights.transition_sums[:, :n], plain.ua)
 
 

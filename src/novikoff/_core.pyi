@@ -519,6 +519,8 @@ class _TaggerLearner:
     def __init__(
         self,
         labels: int,
+        slots: Labels,
+        rows: int,
         emissions: npt.NDArray[Any],
         transitions: npt.NDArray[Any],
         emission_sums: Floats | None,
@@ -527,6 +529,8 @@ class _TaggerLearner:
         start: npt.NDArray[np.uint8],
         end: npt.NDArray[np.uint8],
     ) -> None: ...
+    @property
+    def rows(self) -> int: ...
     def pairs(self) -> tuple[Order, Labels, Floats, Floats | None]: ...
     def epoch(
         self, sentences: Sentences, labels: Labels, order: Order | None, begin: int, end: int

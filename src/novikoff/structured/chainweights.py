@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
+from novikoff.model import zeros
 from novikoff.structured.sequences import Floats, Ids, Offsets
 
 Bytes = npt.NDArray[np.uint8]
@@ -72,11 +73,14 @@ class Pairs:
 class ChainWeights:
     """Weights of (feature, label) pairs and label bigrams, running sums, counts: all of a run's state.
 
-    Rows are padded to whole vectors of labels. Weights are int32 while every feature's value is 1, else
-    float64. With N visits and sums u the mean of the weights after each visit is (N·w − u)/N.
+    A feature gets a row with its first update: `slots` has its number by feature, 0 while there is none, and
+    row 0 stays zero. Rows are padded to whole vectors of labels. Weights are int32 while every feature's
+    value is 1, else float64. With N visits and sums u the mean of the weights after each visit is (N·w − u)/N.
     """
 
     n_labels: int
+    slots: Ids
+    rows: int  # given to features so far
     emissions: npt.NDArray[Any]
     transitions: npt.NDArray[Any]
     emission_sums: Floats | None
@@ -88,18 +92,22 @@ class ChainWeights:
     def zeros(cls, n_features: int, allowed: Allowed, *, average: bool, whole: bool = True) -> ChainWeights:
         n = len(allowed.start)
         kind = np.int32 if whole else np.float64
-        shape, square = (n_features, stride(n)), (n, stride(n))
-        sums = [np.zeros(s) if average else None for s in (shape, square)]
-        return cls(n, np.zeros(shape, kind), np.zeros(square, kind), sums[0], sums[1], allowed)
+        shape, square = (n_features + 1, stride(n)), (n, stride(n))
+        sums = [zeros(s) if average else None for s in (shape, square)]
+        slots = np.zeros(n_features, dtype=np.int32)
+        return cls(n, slots, 0, zeros(shape, kind), zeros(square, kind), sums[0], sums[1], allowed)
 
     @classmethod
     def from_pairs(
         cls, pairs: Pairs, transitions: Floats, sums: Floats | None, allowed: Allowed, counts: Counts
     ) -> ChainWeights:
-        """Dense weights from sparse ones; whole numbers where they are."""
+        """The weights that `pairs` and `bigrams` were taken from; whole numbers where they are."""
         whole = bool((pairs.w == np.trunc(pairs.w)).all() and np.abs(pairs.w).max(initial=0) < 2**30)
         made = cls.zeros(len(pairs.at) - 1, allowed, average=pairs.u is not None, whole=whole)
-        rows = np.repeat(np.arange(len(pairs.at) - 1), np.diff(pairs.at))
+        used = np.flatnonzero(np.diff(pairs.at))
+        made.rows = len(used)
+        made.slots[used] = np.arange(1, len(used) + 1)
+        rows = np.repeat(made.slots, np.diff(pairs.at))
         made.emissions[rows, pairs.label] = pairs.w
         made.transitions[:, : made.n_labels] = transitions
         if pairs.u is not None and made.emission_sums is not None and made.transition_sums is not None:
@@ -114,44 +122,40 @@ class ChainWeights:
         return self.emissions.dtype == np.int32
 
     def copy(self) -> ChainWeights:
-        def own(a: Any) -> Any:
-            return None if a is None else a.copy()
-
-        return ChainWeights(
-            self.n_labels,
-            self.emissions.copy(),
-            self.transitions.copy(),
-            own(self.emission_sums),
-            own(self.transition_sums),
-            self.allowed,
-            replace(self.counts),
-        )
+        return self.prepared(len(self.slots), self.allowed, whole=True)
 
     def prepared(self, n_features: int, allowed: Allowed, *, whole: bool) -> ChainWeights:
-        """A copy with rows for so many features, with this allowed, and float64 where values need it."""
-        kind = np.int32 if whole and self.whole else np.float64
+        """A copy with room for so many features, with this allowed, and float64 where values need it."""
         grown = ChainWeights.zeros(
-            n_features, allowed, average=self.emission_sums is not None, whole=kind is np.int32
+            n_features, allowed, average=self.emission_sums is not None, whole=whole and self.whole
         )
-        grown.emissions[: len(self.emissions)] = self.emissions
+        grown.rows, used = self.rows, slice(self.rows + 1)
+        grown.slots[: len(self.slots)] = self.slots
+        grown.emissions[used] = self.emissions[used]
         grown.transitions[...] = self.transitions
-        if grown.emission_sums is not None and grown.transition_sums is not None:
-            grown.emission_sums[: len(self.emissions)] = self.emission_sums
+        if self.emission_sums is not None and grown.emission_sums is not None:
+            grown.emission_sums[used] = self.emission_sums[used]
+        if self.transition_sums is not None and grown.transition_sums is not None:
             grown.transition_sums[...] = self.transition_sums
         grown.counts = replace(self.counts)
         return grown
+
+    def dense(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """`emissions` or `emission_sums` by feature and label: (features, labels)."""
+        return rows[self.slots, : self.n_labels]
 
     # -- native ------------------------------------------------------------------------------------
     def learner(self) -> _core.TaggerLearner | _core.WholeTaggerLearner:
         """The native learner, which writes into these arrays."""
         kind = _core.WholeTaggerLearner if self.whole else _core.TaggerLearner
         arrays = self.emissions, self.transitions, self.emission_sums, self.transition_sums
-        native = kind(self.n_labels, *arrays, *self.allowed.flat())
+        native = kind(self.n_labels, self.slots, self.rows, *arrays, *self.allowed.flat())
         for name in _COUNTS:
             setattr(native, name, getattr(self.counts, name))
         return native
 
     def take_counts(self, native: _core.TaggerLearner | _core.WholeTaggerLearner) -> None:
+        self.rows = native.rows
         for name in _COUNTS:
             setattr(self.counts, name, getattr(native, name))
 

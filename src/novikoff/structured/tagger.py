@@ -23,6 +23,7 @@ from novikoff.training import Record, Run
 Labels = npt.NDArray[Any]
 
 KIND = "tagger"
+OFFSETS = "features.name_offsets"  # where the names of features begin
 
 
 @dataclass(eq=False)
@@ -183,7 +184,7 @@ class Tagger:
         if self.run is not None:
             parts["run"] = modelstate.run_state(self.run)
         facts, arrays = modelstate.together(parts)
-        arrays |= {
+        own: Arrays = {
             "pairs.count": np.diff(self.pairs.at)[used],
             "pairs.label": self.pairs.label,
             "pairs.w": self.pairs.w,
@@ -193,12 +194,14 @@ class Tagger:
             "allowed.end": self.allowed.end,
         }
         if hashed:
-            arrays["pairs.place"] = np.flatnonzero(used)
+            own["pairs.place"] = np.flatnonzero(used)
         if self.pairs.u is not None and self.transition_sums is not None:
-            arrays |= {"pairs.u": self.pairs.u, "transitions.u": self.transition_sums}
+            own |= {"pairs.u": self.pairs.u, "transitions.u": self.transition_sums}
+        if OFFSETS in arrays:
+            own[OFFSETS] = arrays[OFFSETS]
         facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
         facts |= {"n_labels": len(self.classes), "n_seen": self.n_seen, "counts": asdict(self.counts)}
-        write_file(path, facts, {name: narrow(a) for name, a in arrays.items()}, KIND)
+        write_file(path, facts, arrays | {name: narrow(a) for name, a in own.items()}, KIND)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tagger:
@@ -220,6 +223,7 @@ class Tagger:
         def numbers(name: str, kind: Any, shape: tuple[int | None, ...]) -> Any:
             return modelstate.array(_widened(arrays, name, kind), name, kind, shape)
 
+        arrays |= _widened(arrays, OFFSETS, np.int64)
         features = modelstate.features_from_state(*part("features"), None)
         if not isinstance(features, SequenceFeatures):
             raise ValueError(f"its features are {features.kind}, which a tagger does not have")
