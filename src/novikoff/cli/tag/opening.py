@@ -1,0 +1,70 @@
+"""Files of sentences: new ones, and those read for a tagger that exists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novikoff.cli.tag.options import Reading
+
+if TYPE_CHECKING:
+    from novikoff.structured.conll import SentenceFile
+    from novikoff.structured.tagger import Tagger
+    from novikoff.structured.templates import Templates
+
+USUAL = {2: "pos", 3: "chunking"}  # templates for files of so many columns
+
+
+def open_new(data: list[str], templates: str | None, reading: Reading) -> tuple[SentenceFile, str | None]:
+    """Files to learn from, and the name of templates that were chosen because nobody did."""
+    from novikoff.sources.bytestream import ByteStream
+    from novikoff.structured.conll import look, open_sentences
+    from novikoff.structured.templates import Templates
+
+    stream = ByteStream(data)
+    given = None if templates is None else Templates.read(templates)
+    chosen = None
+    if given is None:
+        format, width = look(stream, reading.format)
+        if format == "conllu":
+            chosen = "pos"
+        elif format == "conll" and reading.label is None:
+            chosen = USUAL.get(width)
+        if format == "conll" and chosen is None and width:
+            raise ValueError(
+                f"{stream.name}: nothing says which features to make of its {width} columns: give --templates, "
+                "a file with a template a line or the name of ready-made ones."
+            )
+        given = None if chosen is None else Templates.named(chosen)
+    return open_sentences(stream, given, format=reading.format or "auto", label=reading.label), chosen
+
+
+def open_for(tagger: Tagger, data: list[str], reading: Reading, *, labelled: bool | None) -> SentenceFile:
+    """Files to be tagged. What they look like is remembered from those that the tagger was made of."""
+    from novikoff.structured.conll import open_sentences
+
+    layout = tagger.parameters.get("layout")
+    like = layout if isinstance(layout, dict) else None
+    return open_sentences(
+        data,
+        templates_of(tagger),
+        format=reading.format or "auto",
+        label=reading.label,
+        labelled=labelled,
+        like=like,
+    )
+
+
+def templates_of(tagger: Tagger) -> Templates | None:
+    """The templates that make a tagger's features; None where files bring the features."""
+    return getattr(tagger.features, "templates", None)
+
+
+def load(path: Path) -> Tagger:
+    """The tagger in a model file."""
+    from novikoff.models.modelfile import kind_of_file
+    from novikoff.structured.tagger import Tagger
+
+    if kind_of_file(path) == "model":
+        raise ValueError(f"{path}: holds a model of rows, not a tagger: 'novikoff predict' uses it.")
+    return Tagger.load(path)
