@@ -107,7 +107,8 @@ class TemplateFeatures(Features):
 
     def _places(self) -> list[int]:
         """Where in a token that is a sequence the columns are."""
-        named, nowhere = self.templates.columns, np.iinfo(np.int32).max
+        named = self.templates.columns or self.templates.only_column()
+        nowhere = np.iinfo(np.int32).max
         return [int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns]
 
     def _expanded(self, tokens: _core.Tokens) -> Sequences:

@@ -175,6 +175,11 @@ class Templates:
         """The columns that some template looks at, in order of appearance."""
         return list(dict.fromkeys(part.column for t in self.templates for part in t.parts))
 
+    def only_column(self) -> tuple[str, ...]:
+        """The one column that templates look at by a name, where nothing else is named: it is the first."""
+        used = self.used_columns()
+        return tuple(used) if len(used) == 1 and not self.columns and not used[0].isdigit() else ()
+
     def first_use(self, column: str) -> str:
         """The first template that looks at a column."""
         return next(t.name for t in self.templates if any(part.column == column for part in t.parts))
