@@ -93,8 +93,17 @@ class Attributes {
         const size_t before = prefix.size();
         const std::string_view s = text(key);
         prefix.append(s) += ':';
-        if (nests) collect(value);
-        else name(value, 1);
+        if (nests) {
+            struct Deeper {
+                Deeper() {
+                    if (Py_EnterRecursiveCall(" in the values of a feature")) throw nb::python_error();
+                }
+                ~Deeper() { Py_LeaveRecursiveCall(); }
+            } deeper;
+            collect(value);
+        } else {
+            name(value, 1);
+        }
         prefix.resize(before);
     }
     void collect(PyObject* x) {

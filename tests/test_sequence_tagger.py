@@ -2,6 +2,7 @@
 
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -106,6 +107,7 @@ def test_numbers_of_numpy_and_values_are_read():
         ([[{1: "a"}]], "a feature's name is a str, got int"),
         ([[["\ud800"]]], "is no valid text"),
         ([[["a"]], [5]], "sentence 1, token 0: a token is a list"),
+        ([[{"a": [["b"]]}]], "sentence 0, token 0: a feature's name is a str, got list"),
     ],
 )
 def test_bad_input_names_sentence_and_token_and_the_model_stays(bad, message):
@@ -116,6 +118,13 @@ def test_bad_input_names_sentence_and_token_and_the_model_stays(bad, message):
             call()
         assert message in str(error.value)
     assert model.predict(X) == before
+
+
+def test_a_dict_within_itself_is_refused():
+    token = {}
+    token["again"] = token
+    with pytest.raises(RecursionError):
+        SequenceTagger().fit([[token]], [["N"]])
 
 
 @pytest.mark.parametrize(
@@ -502,6 +511,18 @@ def test_clone_grid_search_and_cross_validation():
     search = GridSearchCV(model, {"max_epochs": [1, 3], "average": [True, False]}, cv=KFold(3)).fit(X, Y)
     assert search.best_params_["max_epochs"] in (1, 3)
     assert search.predict(X[:2]) == search.best_estimator_.predict(X[:2])
+
+
+def test_a_pickled_estimator_is_the_same_and_goes_on_the_same():
+    for settings in ({}, {"features": TEMPLATES}, {"hash_bits": 9}):
+        x = [[(w,) for w in s] for s in WORDS_OF] if "features" in settings else X
+        model = SequenceTagger(random_state=0, max_epochs=3, **settings).fit(x, Y)
+        other = pickle.loads(pickle.dumps(model))
+        assert other.history_ == model.history_
+        for each in (model, other):
+            each.partial_fit(x[:5], Y[:5])
+        assert other.predict(x) == model.predict(x)
+        assert sorted(other.top_features(n=10**6)) == sorted(model.top_features(n=10**6))
 
 
 def test_the_seed_decides_everything():

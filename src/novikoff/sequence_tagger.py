@@ -231,7 +231,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def _set_tagger(self, tagger: Tagger) -> None:
         """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
         run, counts = tagger.run or Run(), tagger.counts
-        self._tagger, self._run = tagger, run
+        self._tagger = tagger
         self.classes_ = tagger.classes
         self.n_features_in_ = tagger.n_seen
         self.history_ = run.history

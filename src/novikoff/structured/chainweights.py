@@ -99,10 +99,17 @@ class ChainWeights:
 
     @classmethod
     def from_pairs(
-        cls, pairs: Pairs, transitions: Floats, sums: Floats | None, allowed: Allowed, counts: Counts
+        cls,
+        pairs: Pairs,
+        transitions: Floats,
+        sums: Floats | None,
+        allowed: Allowed,
+        counts: Counts,
+        whole: bool | None = None,
     ) -> ChainWeights:
-        """The weights that `pairs` and `bigrams` were taken from; whole numbers where they are."""
-        whole = bool((pairs.w == np.trunc(pairs.w)).all() and np.abs(pairs.w).max(initial=0) < 2**30)
+        """The weights that `pairs` and `bigrams` were taken from; int32 if `whole`, None: where they can be."""
+        if whole is None:
+            whole = bool((pairs.w == np.trunc(pairs.w)).all() and np.abs(pairs.w).max(initial=0) < 2**30)
         made = cls.zeros(len(pairs.at) - 1, allowed, average=pairs.u is not None, whole=whole)
         used = np.flatnonzero(np.diff(pairs.at))
         made.rows = len(used)
@@ -116,6 +123,11 @@ class ChainWeights:
             made.transition_sums[:, : made.n_labels] = sums
         made.counts = replace(counts)
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process only what is not 0 goes."""
+        parts = self.pairs(), *self.bigrams(), self.allowed, self.counts, self.whole
+        return ChainWeights.from_pairs, parts
 
     @property
     def whole(self) -> bool:

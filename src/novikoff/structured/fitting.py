@@ -36,9 +36,12 @@ def train(
     features.fixed = True
     pairs = weights.pairs()
     tagger = Tagger.of(classes, features, weights, pairs, run=run, **about)
-    if not run.interrupted:
-        tagging.judge(tagging.scorer(weights, pairs, last=True), x, labels, run)
-        run.training_errors = tagging.errors(tagger.scorer, x, labels, plan.n_jobs)
+    try:
+        if not run.interrupted:
+            tagging.judge(tagging.scorer(weights, pairs, last=True), x, labels, run)
+            run.training_errors = tagging.errors(tagger.scorer, x, labels, plan.n_jobs)
+    except KeyboardInterrupt:
+        run.interrupted = True
     return tagger
 
 

@@ -174,6 +174,10 @@ class Tagger:
         Only weights that are not 0 are written, each number in the narrowest type that holds it exactly,
         and only the names of features that have one. Everything needed to go on learning is in it.
         """
+        write_file(path, *self.state(), KIND)
+
+    def state(self) -> tuple[Facts, Arrays]:
+        """What a file holds: facts and arrays."""
         used = np.diff(self.pairs.at) > 0
         hashed = self.features.hash_bits is not None
         features = self.features if hashed or used.all() else self.features.some(used)
@@ -201,7 +205,10 @@ class Tagger:
             own[OFFSETS] = arrays[OFFSETS]
         facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
         facts |= {"n_labels": len(self.classes), "n_seen": self.n_seen, "counts": asdict(self.counts)}
-        write_file(path, facts, arrays | {name: narrow(a) for name, a in own.items()}, KIND)
+        return facts, arrays | {name: narrow(a) for name, a in own.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (*self.state(), self.run)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tagger:
@@ -297,3 +304,10 @@ def _widened(arrays: Arrays, name: str, kind: Any) -> Arrays:
     if found is None or found.dtype.kind not in "iu":
         return arrays
     return {name: found.astype(kind)}
+
+
+def _rebuilt(facts: Facts, arrays: Arrays, run: Run | None) -> Tagger:
+    """A tagger from another process: its run has seconds, which files leave out."""
+    tagger = Tagger.from_state(facts, arrays)
+    tagger.run = run
+    return tagger
