@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -69,6 +69,7 @@ class SentenceFile:
     layout : dict
         What the files look like, as JSON can say it. `open_sentences` takes it as `like`.
     labelled : bool
+    templates : Templates or None
     label_values : list of str
         The labels met so far, in order of appearance: what `SentenceBlock.labels` are numbers of.
     size, can_reread : as of `ByteStream`
@@ -79,6 +80,7 @@ class SentenceFile:
         self._lines: _core.ColumnLines | _core.AttributeLines = parser.lines()
         self.name, self.size, self.can_reread = stream.name, stream.size, stream.can_reread
         self.format, self.layout, self.labelled = parser.format, parser.layout, parser.labelled
+        self.templates = parser.templates
 
     @property
     def label_values(self) -> list[str]:
@@ -112,14 +114,23 @@ class SentenceFile:
             self._check_labels(block)
             before += lines.lines
             tokens += sequences.n_tokens
-            if sequences.n_tokens:
-                yield block
+            yield block  # one without tokens too: its text may have comments
         if not tokens:
             raise ValueError(f"{self.name}: expected at least one sentence, but there is none.")
 
-    def read(self, features: SequenceFeatures) -> tuple[Sequences, Ids | None, npt.NDArray[Any]]:
-        """All sentences at once, their label numbers (None without labels), and the labels, sorted."""
-        parts = [(block.sequences, block.labels) for block in self.blocks(features)]
+    def read(
+        self, features: SequenceFeatures, tell: Callable[[int, int], None] | None = None
+    ) -> tuple[Sequences, Ids | None, npt.NDArray[Any]]:
+        """All sentences at once, their label numbers (None without labels), and the labels, sorted.
+
+        `tell` is called after every block with the sentences and the bytes so far.
+        """
+        parts, sentences = [], 0
+        for block in self.blocks(features):
+            parts.append((block.sequences, block.labels))
+            sentences += len(block.sequences)
+            if tell is not None:
+                tell(sentences, block.consumed)
         sequences = joined([part for part, _ in parts])
         if not self.labelled:
             return sequences, None, np.zeros(0, dtype=np.str_)
@@ -163,8 +174,19 @@ class SentenceFile:
             yield last, b"".join(rest)
 
 
+def look(stream: ByteStream, format: str = "auto") -> tuple[str, int]:
+    """The format of files, unless it is said, and how many columns their first line has; 0: there is none."""
+    row = _first_row(stream)[1]
+    kind = _format_of(stream.names[0], row) if format == "auto" else format
+    return kind, 0 if row is None else len(_cells(row))
+
+
+def _cells(row: str) -> list[str]:
+    return row.split("\t") if "\t" in row else row.split()
+
+
 def open_sentences(
-    path: Paths,
+    path: Paths | ByteStream,
     templates: Templates | None = None,
     *,
     format: str = "auto",
@@ -177,7 +199,7 @@ def open_sentences(
 
     Parameters
     ----------
-    path : str, path, open binary file, or a list of these
+    path : str, path, open binary file, or a list of these; or a ByteStream of them
     templates : Templates
         Which columns are wanted; None for CRFsuite's text, which has attributes already.
     format : "auto", "conll", "conllu" or "crfsuite"
@@ -207,9 +229,9 @@ def open_sentences(
     """
     if format not in ("auto", *FORMATS):
         raise ValueError(f"format is auto, {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not {format!r}.")
-    stream = ByteStream(path)
+    stream = path if isinstance(path, ByteStream) else ByteStream(path)
     line, row = _first_row(stream)
-    kind = _format_of(stream.names[0], row) if format == "auto" else format
+    kind, width = look(stream, format)
     if kind == "crfsuite":
         if templates is not None:
             raise ValueError(
@@ -225,7 +247,7 @@ def open_sentences(
     if row is None and kind == "conll":
         raise ValueError(f"{stream.name}: expected at least one sentence, but there is none.")
     where = f"as in line {line}" + (f" of {stream.names[0]}" if len(stream.names) > 1 else "")
-    shape = _shape(stream.name, kind, row or "", label, labelled, like, templates)
+    shape = _shape(stream.name, kind, row or "", width, label, labelled, like, templates)
     return SentenceFile(stream, _Columns(stream.name, shape, where, templates), block_size)
 
 
@@ -304,6 +326,7 @@ def _shape(
     name: str,
     kind: str,
     row: str,
+    width: int,
     label: str | int | None,
     labelled: bool | None,
     like: Layout | None,
@@ -320,7 +343,6 @@ def _shape(
             labelled = row.split("\t")[column : column + 1] != ["_"]
         return _Shape(kind, "conllu", 10, column, labelled)
     split = "tabs" if "\t" in row else "blanks"
-    width = len(row.split("\t")) if split == "tabs" else len(row.split())
     if labelled is None:
         labelled = _has_labels(name, width, label, like, templates)
     if not labelled:
@@ -382,7 +404,7 @@ class _Columns:
             "label": "last" if last or (shape.label is None and not conllu) else label,
         }
         self.needed = label if isinstance(label, str) and label in NEEDED else None
-        self._templates = templates
+        self.templates = templates
         places = [_place(name, column, shape, templates) for column in templates.used_columns()]
         self._arguments = shape.split, shape.width, places, -1 if shape.label is None else shape.label, where
 
@@ -390,7 +412,7 @@ class _Columns:
         return _core.ColumnLines(*self._arguments)
 
     def check(self, features: SequenceFeatures) -> None:
-        if not isinstance(features, TemplateFeatures) or features.templates != self._templates:
+        if not isinstance(features, TemplateFeatures) or features.templates != self.templates:
             raise ValueError(
                 "the features of these columns must come from the templates they were opened with."
             )
@@ -429,7 +451,7 @@ def _place(name: str, column: str, shape: _Shape, templates: Templates) -> int:
 class _Attributes:
     """How CRFsuite's text is read."""
 
-    format, joint, labelled, needed = "crfsuite", "\t", True, None
+    format, joint, labelled, needed, templates = "crfsuite", "\t", True, None, None
 
     def __init__(self) -> None:
         self.layout: Layout = {"format": "crfsuite"}

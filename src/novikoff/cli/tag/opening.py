@@ -25,7 +25,7 @@ def open_new(data: list[str], templates: str | None, reading: Reading) -> tuple[
     given = None if templates is None else Templates.read(templates)
     chosen = None
     if given is None:
-        format, width = look(stream, reading.format)
+        format, width = look(stream, reading.format or "auto")
         if format == "conllu":
             chosen = "pos"
         elif format == "conll" and reading.label is None:

@@ -1,0 +1,153 @@
+"""Taggers beside python-crfsuite's averaged perceptron and NLTK's, from the same files, in one run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.exactness import DATA
+from benchmarks.table import Row, faster, skipped
+from benchmarks.tagging_peers import attributes, columns, crfsuite_train
+from novikoff import SequenceTagger
+
+CONLL = DATA / "conll2000"
+EWT = DATA / "ud_english_ewt"
+OURS = 3  # runs of ours for each of the peer's, which take far longer
+
+
+def chunking(repeat: int) -> Iterator[Row]:
+    """CoNLL-2000: whole programs from text to model and from text to tags; the training alone."""
+    if not CONLL.exists():
+        yield skipped("CoNLL-2000", "not at hand")
+        return
+    rounds = max(repeat // 3, 1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        train, test = (unpacked(CONLL / f"{part}.txt.gz", folder) for part in ("train", "test"))
+        ours, theirs = folder / "m.novikoff", folder / "m.crfsuite"
+        seconds, takes = beside(
+            novikoff("tag", "fit", train, "--templates", "crfsuite-chunking", "--model", ours, "--quiet"),
+            peer("crfsuite-fit", train, theirs),
+            rounds,
+        )
+        work = "CoNLL-2000 chunking, train.txt to a saved model, 10 epochs, whole programs"
+        yield faster(work, seconds, "python-crfsuite ap, the same features", takes, at_least=8)
+        sentences = list(columns(train))
+        X = [attributes(sentence) for sentence in sentences]
+        y = [[token[-1] for token in sentence] for sentence in sentences]
+        seconds, takes = beside(
+            lambda: SequenceTagger(random_state=0).fit(X, y).save(folder / "lists.novikoff"),
+            lambda: crfsuite_train(X, y, str(folder / "lists.crfsuite")),
+            rounds,
+        )
+        yield faster(
+            "training from ready feature lists", seconds, "python-crfsuite append + train", takes, at_least=4
+        )
+        seconds, takes = beside(
+            novikoff("tag", "predict", ours, test, "--output", folder / "ours.txt"),
+            peer("crfsuite-tag", theirs, test, folder / "theirs.txt"),
+            max(rounds, 2),
+        )
+        work = "tagging test.txt, text to tags, whole programs"
+        yield faster(work, seconds, "python-crfsuite", takes, at_least=8)
+        own, other = scores(ours, test), f1_of(folder / "theirs.txt", test)
+        sizes = ours.stat().st_size, theirs.stat().st_size
+        yield Row(
+            f"size of the model (F1 {100 * own['f1']:.2f} beside {100 * other:.2f})",
+            f"{sizes[0] / 1e6:.1f} MB", "python-crfsuite", f"{sizes[1] / 1e6:.1f} MB",
+            f"{sizes[0] / sizes[1]:.2f}", "≤ 1", sizes[0] <= sizes[1],
+        )  # fmt: skip
+
+
+def parts_of_speech(_: int) -> Iterator[Row]:
+    """UD English EWT: a CoNLL-U file to a model."""
+    if not EWT.exists():
+        yield skipped("UD English EWT", "not at hand")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        train, test = (unpacked(EWT / f"en_ewt-ud-{part}.conllu.xz", folder) for part in ("train", "test"))
+        ours, theirs = folder / "pos.novikoff", folder / "pos.json"
+        seconds, takes = beside(
+            novikoff("tag", "fit", train, "--model", ours, "--quiet"), peer("nltk-fit", train, theirs), 1
+        )
+        work = "UD EWT parts of speech, CoNLL-U to a saved model, 10 epochs, whole programs"
+        yield faster(work, seconds, "NLTK's PerceptronTagger", takes, at_least=20)
+        own, other = scores(ours, test)["accuracy"], nltk_accuracy(theirs, test)
+        yield Row(
+            "tokens right on the test sentences", f"{100 * own:.2f} %", "NLTK's PerceptronTagger",
+            f"{100 * other:.2f} %", f"{100 * (own - other):+.2f}", "higher", own > other,
+        )  # fmt: skip
+
+
+def beside(ours: Callable[[], Any], peer: Callable[[], Any], rounds: int) -> tuple[float, float]:
+    """The best times of both, taken in turn; ours before and after each run of the peer."""
+    own, other = [], []
+    for _ in range(rounds):
+        own += [timed(ours) for _ in range(OURS - 1)]
+        other.append(timed(peer))
+        own.append(timed(ours))
+    return min(own), min(other)
+
+
+def timed(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def novikoff(*arguments: object) -> Callable[[], None]:
+    return program("novikoff", *arguments)
+
+
+def peer(*arguments: object) -> Callable[[], None]:
+    return program("benchmarks.tagging_peers", *arguments)
+
+
+def program(module: str, *arguments: object) -> Callable[[], None]:
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+
+    def run() -> None:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    return run
+
+
+def unpacked(path: Path, folder: Path) -> Path:
+    """The file as it is without compression, so that no reader is measured by that."""
+    target = folder / path.with_suffix("").name
+    opened: Any = gzip.open(path) if path.suffix == ".gz" else lzma.open(path)
+    with opened as packed, target.open("wb") as out:
+        shutil.copyfileobj(packed, out)
+    return target
+
+
+def scores(model: Path, test: Path) -> dict[str, Any]:
+    """What `novikoff tag evaluate` says."""
+    command = [sys.executable, "-m", "novikoff", "tag", "evaluate", str(model), str(test), "--json"]
+    said: dict[str, Any] = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
+    return said
+
+
+def f1_of(tagged: Path, test: Path) -> float:
+    """F1 of a tagged file, counted by seqeval."""
+    from seqeval.metrics import f1_score
+
+    labels = [[[token[-1] for token in s] for s in columns(path)] for path in (test, tagged)]
+    return float(f1_score(*labels))
+
+
+def nltk_accuracy(model: Path, test: Path) -> float:
+    command = [sys.executable, "-m", "benchmarks.tagging_peers", "nltk-accuracy", str(model), str(test)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
