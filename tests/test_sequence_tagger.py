@@ -506,7 +506,7 @@ def test_top_features_and_transitions():
 def test_clone_grid_search_and_cross_validation():
     model = SequenceTagger(random_state=0, max_epochs=3)
     assert clone(model).get_params() == model.get_params()
-    scores = cross_val_score(model, X, Y, cv=KFold(3))
+    scores = cross_val_score(model, X, Y, cv=3)
     assert (scores > 0.7).all()
     search = GridSearchCV(model, {"max_epochs": [1, 3], "average": [True, False]}, cv=KFold(3)).fit(X, Y)
     assert search.best_params_["max_epochs"] in (1, 3)
