@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import lzma
 import shutil
 import subprocess
 import sys
@@ -18,6 +16,7 @@ from benchmarks.exactness import DATA
 from benchmarks.table import Row, faster, skipped
 from benchmarks.tagging_peers import attributes, columns, crfsuite_train
 from novikoff import SequenceTagger
+from novikoff.sources.bytestream import ByteStream
 
 CONLL = DATA / "conll2000"
 EWT = DATA / "ud_english_ewt"
@@ -125,8 +124,7 @@ def program(module: str, *arguments: object) -> Callable[[], None]:
 def unpacked(path: Path, folder: Path) -> Path:
     """The file as it is without compression, so that no reader is measured by that."""
     target = folder / path.with_suffix("").name
-    opened: Any = gzip.open(path) if path.suffix == ".gz" else lzma.open(path)
-    with opened as packed, target.open("wb") as out:
+    with ByteStream(path).reader() as packed, target.open("wb") as out:
         shutil.copyfileobj(packed, out)
     return target
 

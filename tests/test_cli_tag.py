@@ -1,4 +1,4 @@
-"""`novikoff tag`: the same tagger from every format, files written back, figures as seqeval has them, errors."""
+"""`novikoff tag`: one tagger from every format, files written back, figures as seqeval has them."""
 
 from __future__ import annotations
 
@@ -200,7 +200,9 @@ def test_predictions_take_the_place_of_labels(model):
     data = sentences(25, seed=1)
     tags = novikoff.load_model(model).tag([[token[:2] for token in s] for s in data])
     assert tags != [[token[2] for token in s] for s in data]  # or the test could not fail
-    expected = conll([[(*t[:2], tag) for t, tag in zip(s, k, strict=True)] for s, k in zip(data, tags, strict=True)])
+    expected = conll(
+        [[(*t[:2], tag) for t, tag in zip(s, k, strict=True)] for s, k in zip(data, tags, strict=True)]
+    )
     assert run("tag", "predict", model, "test.txt").stdout == expected
     bare = "".join("".join(" ".join(token[:2]) + "\n" for token in s) + "\n" for s in data)
     Path("bare.txt").write_text(bare)
@@ -293,7 +295,9 @@ def test_json_of_fit_has_everything():
 def test_labels_that_the_tagger_does_not_know_are_errors(model):
     text = Path("test.txt").read_text()
     Path("new.txt").write_text(text.replace("B-PP", "B-NEW"))
-    known, new = (json.loads(run("tag", "evaluate", model, f, "--json").stdout) for f in ("test.txt", "new.txt"))
+    known, new = (
+        json.loads(run("tag", "evaluate", model, f, "--json").stdout) for f in ("test.txt", "new.txt")
+    )
     assert new["unknown_labels"] == {"B-NEW": text.count("B-PP")}
     assert new["accuracy"] < known["accuracy"]
     assert new["types"]["NEW"]["recall"] == 0
@@ -325,11 +329,13 @@ def test_progress_counts_sentences(monkeypatch):
     monkeypatch.setattr(progress, "figures", lambda p, to_come=0: told.append(p) or "")
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", Terminal())
+        from novikoff.cli.options import Output
         from novikoff.cli.tag.fit import fit as command
         from novikoff.cli.tag.options import Learning, Reading
-        from novikoff.cli.options import Output
 
-        command(["train.txt"], test=["test.txt"], learning=Learning(max_epochs=2), reading=Reading(), out=Output())
+        command(
+            ["train.txt"], test=["test.txt"], learning=Learning(max_epochs=2), reading=Reading(), out=Output()
+        )
     assert {p.what for p in told} == {"sentences"}
     assert [p.doing for p in told][:2] == ["reading", "epoch 1"]
     assert [p.rows for p in told] == [60, 60, 60, 25]
@@ -390,7 +396,9 @@ def test_bad_files_and_options(model, folder):
     assert "chunking" in error_of("tag", "fit", "train.txt", "--templates", "chunkng")
     assert "broken.tpl: template line 2" in error_of("tag", "fit", "train.txt", "--templates", "broken.tpl")
     assert "'d'" in error_of("tag", "fit", "train.txt", "--templates", "far.tpl")
-    assert "BIO" in error_of("tag", "fit", "train.txt", "--templates", "pos", "--label", 1, "--transitions", "bio")
+    assert "BIO" in error_of(
+        "tag", "fit", "train.txt", "--templates", "pos", "--label", 1, "--transitions", "bio"
+    )
     assert "is not possible" in run("tag", "fit", "train.txt", "--epochs", 0, code=2).stderr
     assert "is not possible" in run("tag", "fit", "train.txt", "--format", "csv", code=2).stderr
     assert "no folder" in run("tag", "fit", "train.txt", "--model", "no/x.novikoff", code=2).stderr

@@ -85,9 +85,7 @@ def _by_token(labels: list[str], true: Ids, found: Ids) -> ChunkScores:
     n = len(labels)
     counts = [np.bincount(which, minlength=n).tolist() for which in (true, found, true[true == found])]
     types = {
-        label: Score(*own)
-        for label, *own in sorted(zip(labels, *counts, strict=True))
-        if own[0] or own[1]
+        label: Score(*own) for label, *own in sorted(zip(labels, *counts, strict=True)) if own[0] or own[1]
     }
     right = int(np.count_nonzero(true == found))
     return ChunkScores(Score(len(true), len(found), right), types, len(true), right)

@@ -157,6 +157,8 @@ def _show(learned: Tagger, path: Path, tested: TagScores | None, out: Output) ->
         return
     lines = [str(report)]
     if tested is not None:
-        lines += [f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(telling.headlines(tested))]
+        lines += [
+            f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(telling.headlines(tested))
+        ]
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     typer.echo("\n".join(lines))

@@ -32,8 +32,8 @@ def open_new(data: list[str], templates: str | None, reading: Reading) -> tuple[
             chosen = USUAL.get(width)
         if format == "conll" and chosen is None and width:
             raise ValueError(
-                f"{stream.name}: nothing says which features to make of its {width} columns: give --templates, "
-                "a file with a template a line or the name of ready-made ones."
+                f"{stream.name}: nothing says which features to make of its {width} columns: give "
+                "--templates, a file with a template a line or the name of ready-made ones."
             )
         given = None if chosen is None else Templates.named(chosen)
     return open_sentences(stream, given, format=reading.format or "auto", label=reading.label), chosen

@@ -20,8 +20,8 @@ def headlines(scores: TagScores) -> list[str]:
         )
     wrong = scores.chunks.tokens - scores.chunks.right_tokens
     lines.append(
-        f"{100 * scores.chunks.accuracy:.2f} % of tokens right: {wrong:,} errors on {scores.chunks.tokens:,}; "
-        f"{scores.right_sentences:,} of {scores.sentences:,} sentences right from end to end"
+        f"{100 * scores.chunks.accuracy:.2f} % of tokens right: {wrong:,} errors on "
+        f"{scores.chunks.tokens:,}; {scores.right_sentences:,} of {scores.sentences:,} sentences right from end to end"
     )
     return lines
 
@@ -34,7 +34,10 @@ def lines(scores: TagScores) -> list[str]:
         out.append(f"labels that the tagger does not know, so that they are errors: {most}")
     name = "type" if scores.spelled else "label"
     wide = max(len(each) for each in [*scores.chunks.types, name])
-    out += ["", f"{name:<{wide}} {'true':>9} {'found':>9} {'right':>9} {'precision':>10} {'recall':>8} {'F1':>8}"]
+    out += [
+        "",
+        f"{name:<{wide}} {'true':>9} {'found':>9} {'right':>9} {'precision':>10} {'recall':>8} {'F1':>8}",
+    ]
     for label, s in scores.chunks.types.items():
         counts = f"{s.true:>9,} {s.found:>9,} {s.right:>9,}"
         precision = f"{100 * s.precision:.2f}" if s.found else "-"
