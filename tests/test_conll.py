@@ -226,7 +226,7 @@ def test_files_without_labels():
         assert block.tagged(np.array([2, 0, 1], np.int32), ["B-NP", "O", "B-PP"]) == as_columns(SMALL)
         assert source.read(TemplateFeatures(TEMPLATES))[1] is None
         assert open_sentences(io.BytesIO(as_columns(SMALL)), TEMPLATES, labelled=None, like=hint).labelled
-    with pytest.raises(ValueError, match="files with 3 columns, .* one less, found 4"):
+    with pytest.raises(ValueError, match=r"files with 3 columns, .* one less, found 4"):
         wide = as_columns([[(*t, "x") for t in s] for s in SMALL])
         open_sentences(io.BytesIO(wide), TEMPLATES, labelled=None, like=like)
 
@@ -343,7 +343,7 @@ def test_counts_of_real_files():
             [line.split(" ")[:2] for line in s.split("\n")] for s in file.read().strip().split("\n\n")
         ]
     lines = [[part.text for part in t.parts] or [t.name] for t in features.templates]
-    numbers, names = twin.numbered([twin.attributes(lines, s, ["w", "pos"]) for s in sentences[:300]])
+    numbers, names = twin.numbered([twin.attributes(lines, s, ["w", "pos"]) for s in sentences[:100]])
     n = sum(len(token) for sentence in numbers for token in sentence)
     assert sequences.ids[:n].tolist() == [i for sentence in numbers for token in sentence for i in token]
     assert features.names(range(len(names))) == names

@@ -161,13 +161,14 @@ class TemplateFeatures(Features):
         order, rows = self._index.state()
         values = [self._index.values(d) for d in range(len(self.columns) + len(self._functions))]
         texts, lengths = pack_texts(text for domain in values for text in domain)
-        facts |= {"n_values": [len(domain) for domain in values], "n_rows": [len(table) for table in rows]}
+        packed = [pack_ints(table) for table in rows]
+        facts["n_values"] = [len(domain) for domain in values]
         return facts, {
             "values": texts,
             "value_lengths": lengths,
             "order": pack_ints(order),
-            "rows": np.concatenate([pack_ints(table) for table in rows]) if rows else np.zeros(0, np.uint8),
-            "row_ends": np.cumsum([len(pack_ints(table)) for table in rows]),
+            "rows": np.concatenate(packed),
+            "row_ends": np.cumsum([len(table) for table in packed]),
         }
 
     @classmethod
@@ -184,6 +185,8 @@ class TemplateFeatures(Features):
             return features
         texts = unpack_texts(arrays["values"], arrays["value_lengths"])
         ends = np.cumsum(facts["n_values"]).tolist()
+        if min(facts["n_values"], default=0) < 0 or len(texts) != sum(facts["n_values"]):
+            raise ValueError("there are more or fewer values than the features say")
         values = [texts[end - n : end] for end, n in zip(ends, facts["n_values"], strict=True)]
         rows, begin = [], 0
         for end in arrays["row_ends"].tolist():

@@ -44,9 +44,6 @@ suffix(lower(w[0]),1..4)
 suffix(lower(w[-1]),2..3)
 suffix(lower(w[1]),2..3)
 brief(w[0])
-case(w[-1..1])
-has(w[0],"[0-9]")
-has(w[0],"-")
 __BOS__
 __EOS__
 """,
