@@ -230,6 +230,23 @@ def open_sentences(
     if format not in ("auto", *FORMATS):
         raise ValueError(f"format is auto, {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not {format!r}.")
     stream = path if isinstance(path, ByteStream) else ByteStream(path)
+    try:
+        parser = _parser(stream, templates, format, label, labelled, like)
+    except BaseException:
+        stream.close()
+        raise
+    return SentenceFile(stream, parser, block_size)
+
+
+def _parser(
+    stream: ByteStream,
+    templates: Templates | None,
+    format: str,
+    label: str | int | None,
+    labelled: bool | None,
+    like: Layout | None,
+) -> _Columns | _Attributes:
+    """How the files are to be read."""
     line, row = _first_row(stream)
     kind, width = look(stream, format)
     if kind == "crfsuite":
@@ -238,17 +255,17 @@ def open_sentences(
                 f"{stream.name}: the file has attributes (CRFsuite's text), so templates have no columns to "
                 "look at; leave the templates out, or say format='conll' if these are columns."
             )
-        return SentenceFile(stream, _Attributes(), block_size)
+        return _Attributes()
+    if row is None and kind == "conll":
+        raise ValueError(f"{stream.name}: expected at least one sentence, but there is none.")
     if templates is None:
         raise ValueError(
             f"{stream.name}: the file has columns, and nothing says which features to make of them: give "
             "templates, such as Templates.named('chunking'), or say format='crfsuite' if they are attributes."
         )
-    if row is None and kind == "conll":
-        raise ValueError(f"{stream.name}: expected at least one sentence, but there is none.")
     where = f"as in line {line}" + (f" of {stream.names[0]}" if len(stream.names) > 1 else "")
     shape = _shape(stream.name, kind, row or "", width, label, labelled, like, templates)
-    return SentenceFile(stream, _Columns(stream.name, shape, where, templates), block_size)
+    return _Columns(stream.name, shape, where, templates)
 
 
 def read_sentences(

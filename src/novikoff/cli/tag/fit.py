@@ -62,8 +62,6 @@ def fit(
     path = model or modelpath.default_path("-" if train[0] == "-" else files.names[0])
     modelpath.check_writable(path)
     source, chosen = open_new(train, templates, reading)
-    if chosen is not None and not quiet:
-        output.note(f"the features are those of --templates {chosen}.")
     made = asdict(learning) | {
         "templates": templates or chosen,
         "format": source.format,
@@ -84,7 +82,7 @@ def fit(
             with progress.shown(not quiet) as watch:
                 tested = evaluated(path, test, reading, watch)
     finally:  # the model is there, whatever is wrong with the test
-        _show(learned, path, tested, out)
+        _show(learned, path, tested, chosen, out)
     if interrupted:
         output.note(f"interrupted; what had been learned so far is saved in {path}.")
         raise typer.Exit(INTERRUPTED)
@@ -137,7 +135,7 @@ def _learn(
     )
 
 
-def _show(learned: Tagger, path: Path, tested: TagScores | None, out: Output) -> None:
+def _show(learned: Tagger, path: Path, tested: TagScores | None, chosen: str | None, out: Output) -> None:
     report = learned.report
     assert report is not None
     if out.json:
@@ -156,6 +154,8 @@ def _show(learned: Tagger, path: Path, tested: TagScores | None, out: Output) ->
         )
         return
     lines = [str(report)]
+    if chosen is not None:
+        lines.append(f"  {'templates':<10} {chosen}, as usual for such files; --templates names others")
     if tested is not None:
         lines += [
             f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(telling.headlines(tested))

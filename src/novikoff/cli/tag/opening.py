@@ -31,12 +31,17 @@ def open_new(data: list[str], templates: str | None, reading: Reading) -> tuple[
         elif format == "conll" and reading.label is None:
             chosen = USUAL.get(width)
         if format == "conll" and chosen is None and width:
+            stream.close()
             raise ValueError(
-                f"{stream.name}: nothing says which features to make of its {width} columns: give "
+                f"{stream.name}: nothing says which features to make of its {_columns(width)}: give "
                 "--templates, a file with a template a line or the name of ready-made ones."
             )
         given = None if chosen is None else Templates.named(chosen)
     return open_sentences(stream, given, format=reading.format or "auto", label=reading.label), chosen
+
+
+def _columns(n: int) -> str:
+    return "one column" if n == 1 else f"{n} columns"
 
 
 def open_for(tagger: Tagger, data: list[str], reading: Reading, *, labelled: bool | None) -> SentenceFile:
