@@ -17,12 +17,6 @@ nb::object text_of(std::string_view s) {
     return nb::steal(PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), nullptr));
 }
 
-nb::list texts_of(const NameList& list, int64_t from) {
-    nb::list out;
-    for (int64_t i = from; i < list.size(); ++i) out.append(text_of(list[i]));
-    return out;
-}
-
 int32_t numbered(Vocabulary& values, std::string_view text) {
     return int32_t(values.number(Vocabulary::key(text), text.data(), text.size()));
 }
@@ -83,6 +77,9 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
     int64_t s = 0, tokens = 0;
     for (nb::handle sentence : nb::borrow<nb::iterable>(sentences)) {
         int64_t t = 0;
+        if (PyUnicode_Check(sentence.ptr()) || PyDict_Check(sentence.ptr()))
+            throw nb::type_error(("sentence " + std::to_string(s) + " is a " + Py_TYPE(sentence.ptr())->tp_name +
+                                  ", expected a list of tokens").c_str());
         for (nb::handle token : nb::borrow<nb::iterable>(sentence)) {
             auto where = [&] { return "sentence " + std::to_string(s) + ", token " + std::to_string(t) + ": "; };
             for (size_t j = 0; j < k; ++j) {
@@ -139,17 +136,23 @@ void bind_templates(nb::module_& m) {
         .def("tokens", [](Index& index, nb::handle sentences, const std::vector<int32_t>& places,
                           const nb::list& names) { return tokens_from(sentences, index, places, names); },
              nb::arg("sentences"), nb::arg("places"), nb::arg("names"), "Sentences of Python objects as numbers.")
-        .def("underived", [](Index& index, int32_t domain) {
-            const Domain& d = index.domains.at(size_t(domain));
-            return texts_of(index.domains[size_t(d.column)].values.list, int64_t(d.of.size()));
-        }, nb::arg("domain"), "The column's values that the function has not been worked out for.")
+        .def("waiting", [](Index& index, int32_t column, const Tokens& tokens) {
+            const NameList& texts = index.domains.at(size_t(column)).values.list;
+            const Growing<int32_t>& values = index.waiting(size_t(column), tokens);
+            nb::list out;
+            for (size_t i = 0; i < values.size(); ++i) out.append(text_of(texts[values[i]]));
+            return out;
+        }, nb::arg("column"), nb::arg("tokens"), "A column's texts whose functions are not worked out yet.")
         .def("derive", [](Index& index, int32_t domain, const nb::list& texts) {
             Domain& d = index.domains.at(size_t(domain));
-            const size_t left = size_t(index.domains[size_t(d.column)].values.size()) - d.of.size();
-            if (!d.derived || nb::len(texts) != left) throw std::invalid_argument("one result for each value left");
-            for (nb::handle text : texts)
-                d.of.push(text.is_none() ? -1 : numbered(d.values, utf8(text, "a function gives a str or None")));
-        }, nb::arg("domain"), nb::arg("texts"), "What the function gives for them: a str, or None.")
+            if (!d.derived || nb::len(texts) != index.domains[size_t(d.column)].waiting.size())
+                throw std::invalid_argument("one result for each text that waits");
+            for (size_t i = 0; i < nb::len(texts); ++i)
+                index.derive(size_t(domain), i,
+                             texts[i].is_none() ? std::string_view() : utf8(texts[i], "a function gives a str or None"));
+        }, nb::arg("domain"), nb::arg("texts"), "What a function gives for them: a str, or None.")
+        .def("settle", [](Index& index, int32_t column) { index.domains.at(size_t(column)), index.settle(size_t(column)); },
+             nb::arg("column"), "All functions of the column have been worked out for them.")
         .def("expand", [](Index& index, Tokens& tokens, bool grow) {
             Expanded out;
             {
@@ -177,8 +180,13 @@ void bind_templates(nb::module_& m) {
             return out;
         }, nb::arg("features"), "What features are called.")
         .def("values", [](const Index& index, int32_t domain) {
-            return texts_of(index.domains.at(size_t(domain)).values.list, 0);
-        }, nb::arg("domain"), "All values of a domain, in order.")
+            const Domain& d = index.domains.at(size_t(domain));
+            nb::list out;
+            for (int64_t i = 0; i < d.kept; ++i) out.append(text_of(d.values.list[i]));
+            return out;
+        }, nb::arg("domain"), "The values that features may have, in order.")
+        .def("met", [](const Index& index, int32_t domain) { return index.domains.at(size_t(domain)).values.size(); },
+             nb::arg("domain"), "How many values are known, those included that no feature has.")
         .def("state", [](const Index& index) {
             Growing<uint16_t> order;
             order.append(index.order());

@@ -76,11 +76,13 @@ class TupleTable {
 };
 
 struct Domain {
-    int32_t column;         // whose cells it is about
-    bool derived;           // a function of them, or they themselves
+    int32_t column;  // whose cells it is about
+    bool derived;    // a function of them, or they themselves
     Vocabulary values;
-    Growing<int32_t> of;    // derived: the value that comes of each of the column's, -1 for none
-    int64_t kept = 0;       // values that belong to a frozen table; further ones come and go
+    int64_t kept = 0;          // values that features may have; further ones come and go
+    Growing<int32_t> of;       // derived: the value that comes of each of the column's, -1 for none
+    Growing<uint8_t> done;     // a column: whether its functions have been worked out for a value
+    Growing<int32_t> waiting;  // a column: values for which they are being worked out
 
     Domain(int32_t column, bool derived) : column(column), derived(derived) {}
 };
@@ -198,6 +200,8 @@ class TemplateIndex {
             }
             out.ids.grow(n);
         });
+        if (grow)  // features may have any of them
+            for (Domain& d : domains) d.kept = d.values.size();
     }
 
     // The same with names hashed to 2^bits numbers.
@@ -224,12 +228,41 @@ class TemplateIndex {
         });
     }
 
-    // Forgets the values that a frozen table has met and not kept.
+    // Forgets the values that were met since no more features are added.
     void forget() {
         for (Domain& d : domains) {
             d.values.truncate(d.kept);
             d.of.clear();  // it may lead to values that are gone
+            d.done.clear();
         }
+    }
+
+    // The column's values in these tokens whose functions have not been worked out, in order of appearance: first
+    // `waiting`, then `derive` for each function, then `settle`. Whatever comes between, it can be begun again.
+    const Growing<int32_t>& waiting(size_t column, const Tokens& tokens) {
+        Domain& d = domains[column];
+        while (d.done.size() < size_t(d.values.size())) d.done.push(0);
+        d.waiting.clear();
+        const Growing<int32_t>& cells = tokens.cells[column];
+        for (size_t t = 0; t < cells.size(); ++t)
+            if (cells[t] >= 0 && !d.done[size_t(cells[t])]) {
+                d.done[size_t(cells[t])] = 1;
+                d.waiting.push(cells[t]);
+            }
+        for (size_t i = 0; i < d.waiting.size(); ++i) d.done[size_t(d.waiting[i])] = 0;
+        return d.waiting;
+    }
+    // What a function gives for the i-th of them; an empty text is nothing.
+    void derive(size_t domain, size_t i, std::string_view text) {
+        Domain &d = domains[domain], &column = domains[size_t(d.column)];
+        while (d.of.size() < size_t(column.values.size())) d.of.push(-1);
+        d.of[size_t(column.waiting[i])] =
+            text.empty() ? -1 : int32_t(d.values.number(Vocabulary::key(text), text.data(), text.size()));
+    }
+    void settle(size_t column) {
+        Domain& d = domains[column];
+        for (size_t i = 0; i < d.waiting.size(); ++i) d.done[size_t(d.waiting[i])] = 1;
+        d.waiting.clear();
     }
 
   private:

@@ -151,6 +151,8 @@ def test_compressed_files_and_standard_input(tmp_path, monkeypatch):
     (tmp_path / "b.txt").write_bytes(
         text.rstrip()
     )  # no empty line, and still the next file's sentence is another
+    (tmp_path / "c.txt").write_bytes(b"\xef\xbb\xbf" + text)  # some editors begin a file so
+    assert arrays(read_sentences(tmp_path / "c.txt", TemplateFeatures(TEMPLATES))) == right
     both = read_sentences([tmp_path / "b.txt", tmp_path / "a.txt"], TemplateFeatures(TEMPLATES))
     assert arrays(both) == expected(SMALL + SMALL)[0]
 

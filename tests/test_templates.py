@@ -1,5 +1,7 @@
 """Templates: the language, the native expansion beside its plain twin, and features as data."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -76,9 +78,9 @@ def test_expansion_is_that_of_the_twin(lines, X):
 def test_features_from_templates_and_from_lists_are_the_same(lines, X):
     """The arrays that a tagger learns from are equal, exact and hashed: so models coincide bit for bit."""
     attributes = [twin.attributes(lines, sentence, COLUMNS) for sentence in X]
-    for hash_bits in (None, 5):
-        features = TemplateFeatures(templates_of(lines), hash_bits=hash_bits)
-        named = NamedFeatures(hash_bits=hash_bits)
+    for hash_bits, seed in ((None, 0), (5, 0), (5, 7)):
+        features = TemplateFeatures(templates_of(lines), hash_bits=hash_bits, seed=seed)
+        named = NamedFeatures(hash_bits=hash_bits, seed=seed)
         a = features.expand(X)
         b, names = Sequences.from_lists(attributes)
         b = b.renumbered(named.place(names))
@@ -101,7 +103,7 @@ def test_what_is_kept_is_found_again(lines, X, Z, random):
     loaded = modelstate.features_from_state(facts, arrays, len(kept))
     attributes = [twin.attributes(lines, sentence, COLUMNS) for sentence in Z]
     expected = [[[a for a in token if a in set(kept)] for token in sentence] for sentence in attributes]
-    for frozen in (some, loaded):
+    for frozen in (some, loaded, pickle.loads(pickle.dumps(some))):
         assert frozen.fixed
         assert listed(frozen.expand(Z), kept) == expected
         frozen._index.forget(0)  # as after very many sentences
@@ -254,6 +256,7 @@ def test_kinds_of_tokens():
         (["a[0]"], [[("x",), (3,)]], TypeError, "token 1: column 'a' holds <class 'int'>, expected str"),
         (["a[0]"], [[("x",), ("\ud800",)]], UnicodeEncodeError, "surrogates not allowed"),
         (["a[0]"], [3], TypeError, "not iterable"),
+        (["a[0]"], [["x"], "to be"], TypeError, "sentence 1 is a str, expected a list of tokens"),
     ],
 )  # fmt: skip
 def test_tokens_that_are_none(lines, X, error, said):
@@ -310,11 +313,15 @@ def test_hashed_features_have_no_names():
 def test_unknown_values_are_let_go(monkeypatch):
     """A stream of new words takes no more and more memory."""
     monkeypatch.setattr(expansion, "FORGET", 5)
-    features = TemplateFeatures(Templates(["w[0]", "suffix(w[0],1)"]))
-    features.expand([["aa", "ba"]])
-    features = features.some(np.ones(features.n_columns, dtype=bool))
-    for i in range(50):
-        assert listed(features.expand([[f"{i}a", "ba"]]), ["w[0]=aa", "suffix(w[0],1)=a", "w[0]=ba"]) == [
-            [["suffix(w[0],1)=a"], ["w[0]=ba", "suffix(w[0],1)=a"]]
-        ]
-        assert len(features._index.values(0)) <= 2 + 6
+    grown = TemplateFeatures(Templates(["w[0]", "suffix(w[0],1)"]))
+    grown.expand([["aa", "ba"]])
+    some = grown.some(np.ones(grown.n_columns, dtype=bool))
+    grown.fixed = True  # as after a fit
+    names = ["w[0]=aa", "suffix(w[0],1)=a", "w[0]=ba"]
+    for features in (grown, some):
+        for i in range(50):
+            found = listed(features.expand([[f"{i}a", "ba"]]), names)
+            assert found == [[["suffix(w[0],1)=a"], ["w[0]=ba", "suffix(w[0],1)=a"]]]
+            assert features._index.met(0) <= 2 + 6
+        assert names_of(features) == names
+        assert features.state()[0]["n_values"] == [2, 1]

@@ -218,13 +218,14 @@ TemplateIndex small_index() {
     add("f", {}, Where::last);
     return index;
 }
-// The function: a value's first byte.
-void derive(TemplateIndex& index) {
-    Domain &from = index.domains[0], &to = index.domains[2];
-    for (int64_t v = int64_t(to.of.size()); v < from.values.size(); ++v) {
-        const std::string_view text = from.values.list[v].substr(0, 1);
-        to.of.push(text == "x" ? -1 : int32_t(to.values.number(Vocabulary::key(text), text.data(), text.size())));
+// The function: a value's first byte, if it is no x.
+void derive(TemplateIndex& index, const Tokens& tokens) {
+    const Growing<int32_t>& values = index.waiting(0, tokens);
+    for (size_t i = 0; i < values.size(); ++i) {
+        const std::string text(index.domains[0].values.list[values[i]].substr(0, 1));
+        index.derive(2, i, text == "x" ? "" : text);
     }
+    index.settle(0);
 }
 
 struct Sentences {
@@ -235,7 +236,7 @@ struct Sentences {
 };
 
 void expand(TemplateIndex& index, const Tokens& tokens, Sentences& out) {
-    derive(index);
+    derive(index, tokens);
     Expanded e, again;
     index.expand(tokens, true, e);
     const int64_t features = index.size();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -14,11 +15,10 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.sources.bytestream import ByteStream, Lines, Paths
 from novikoff.sources.features import NamedFeatures
-from novikoff.structured.expansion import TemplateFeatures
+from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
 from novikoff.structured.sequences import Ids, Sequences
 from novikoff.structured.templates import Templates
 
-SequenceFeatures = NamedFeatures | TemplateFeatures
 Layout = dict[str, Any]  # what a model file keeps of the file that it was trained on
 
 BLOCK_SIZE = 1 << 20
@@ -162,6 +162,8 @@ class SentenceFile:
                 yield last, b"".join(rest)
                 rest = []
             text = bytes(lines.text)
+            if last is None or lines.file != last.file:
+                text = text.removeprefix(BOM_UTF8)
             self._stream.release(lines)
             cut = len(text) if lines.problem else _core.whole_sentences(np.frombuffer(text, np.uint8))
             if cut or lines.problem:
@@ -316,7 +318,7 @@ class _Shape:
 
 def _first_row(stream: ByteStream) -> tuple[int, str | None]:
     """The first line that has cells, and its number from 1."""
-    text = stream.head(HEAD).decode("utf-8", "replace")
+    text = stream.head(HEAD).removeprefix(BOM_UTF8).decode("utf-8", "replace")
     rows = [line.rstrip("\r") for line in text.split("\n")]
     for number, row in enumerate(rows, 1):
         if row.strip() and not (row.startswith("#") and _CONLLU_ROW.search(text)):

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.sources.features import Features, State
-from novikoff.structured.functions import composed
+from novikoff.sources.features import Features, NamedFeatures, State
+from novikoff.structured.functions import Results, Step, results
 from novikoff.structured.packing import pack_ints, pack_texts, unpack_ints, unpack_texts
 from novikoff.structured.sequences import Sequences
 from novikoff.structured.templates import Part, Templates
@@ -50,7 +50,7 @@ class TemplateFeatures(Features):
         self.fixed = False
         self.columns = templates.used_columns()
         self._lock = Lock()
-        derived: dict[tuple[str, tuple[Any, ...]], int] = {}  # functions of a column, and their domain
+        derived: dict[tuple[str, tuple[Step, ...]], int] = {}  # functions of a column, and their domain
         for template in templates:
             for part in template.parts:
                 if part.steps:
@@ -59,7 +59,7 @@ class TemplateFeatures(Features):
         def domain(part: Part) -> int:
             return derived[part.column, part.steps] if part.steps else self.columns.index(part.column)
 
-        self._functions = {number: composed(steps) for (_, steps), number in derived.items()}
+        self._functions = derived
         self._domains = [[domain(p) for p in t.parts] for t in templates]
         self._index = _core.TemplateIndex(
             len(self.columns),
@@ -74,7 +74,8 @@ class TemplateFeatures(Features):
     def names(self, columns: Iterable[int]) -> list[str]:
         numbers = np.fromiter(columns, np.int64)
         if self.hash_bits is None:
-            return self._index.names(numbers)
+            with self._lock:
+                return self._index.names(numbers)
         return [f"hash_{j}" for j in numbers.tolist()]
 
     # ---- expanding -----------------------------------------------------------------------------------
@@ -112,9 +113,14 @@ class TemplateFeatures(Features):
         return [int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns]
 
     def _expanded(self, tokens: _core.Tokens) -> Sequences:
-        for domain, function in self._functions.items():
-            if texts := self._index.underived(domain):
-                self._index.derive(domain, [function(text) for text in texts])
+        for column in dict.fromkeys(column for column, _ in self._functions):
+            number = self.columns.index(column)
+            if texts := self._index.waiting(number, tokens):
+                known: Results = {(): list(texts)}
+                for (name, steps), domain in self._functions.items():
+                    if name == column:
+                        self._index.derive(domain, results(steps, known))
+                self._index.settle(number)
         if self.hash_bits is None:
             starts, indptr, ids = self._index.expand(tokens, not self.fixed)
         else:
@@ -124,16 +130,18 @@ class TemplateFeatures(Features):
         return Sequences(starts, indptr, ids)
 
     # ---- as data -------------------------------------------------------------------------------------
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (*self.state(), self.fixed)
+
     def some(self, used: npt.NDArray[np.bool_]) -> TemplateFeatures:
         """Fixed features of which only the used ones are left, in their order."""
         if self.hash_bits is not None:
             raise ValueError("hashed features share their numbers: none can be left out.")
-        order, rows = self._index.state()
+        order, rows, values = self._content()
         kept = [
             table.reshape(-1, len(domains))[used[order == k]] if domains else table.reshape(0, 0)
             for k, (domains, table) in enumerate(zip(self._domains, rows, strict=True))
         ]
-        values = [self._index.values(d) for d in range(len(self.columns) + len(self._functions))]
         present = [np.zeros(len(texts), dtype=bool) for texts in values]
         for domains, table in zip(self._domains, kept, strict=True):
             for j, d in enumerate(domains):
@@ -145,6 +153,12 @@ class TemplateFeatures(Features):
         new = TemplateFeatures(self.templates)
         new._load(texts, order[used], [table.reshape(-1) for table in kept])
         return new
+
+    def _content(self) -> tuple[npt.NDArray[np.uint16], list[Ints], list[list[str]]]:
+        """The template of each feature, the value numbers of each template's features, and all values."""
+        with self._lock:
+            domains = range(len(self.columns) + len(self._functions))
+            return *self._index.state(), [self._index.values(d) for d in domains]
 
     def _load(self, values: list[list[str]], order: npt.NDArray[np.uint16], rows: list[Ints]) -> None:
         self._index.load(values, order, rows)
@@ -158,8 +172,7 @@ class TemplateFeatures(Features):
         }
         if self.hash_bits is not None:
             return facts, {}
-        order, rows = self._index.state()
-        values = [self._index.values(d) for d in range(len(self.columns) + len(self._functions))]
+        order, rows, values = self._content()
         texts, lengths = pack_texts(text for domain in values for text in domain)
         packed = [pack_ints(table) for table in rows]
         facts["n_values"] = [len(domain) for domain in values]
@@ -194,3 +207,13 @@ class TemplateFeatures(Features):
             begin = end
         features._load(values, unpack_ints(arrays["order"]).astype(np.uint16), rows)
         return features
+
+
+def _restored(facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], fixed: bool) -> TemplateFeatures:
+    """What was pickled."""
+    features = TemplateFeatures.from_state(facts, arrays)
+    features.fixed = fixed
+    return features
+
+
+SequenceFeatures = NamedFeatures | TemplateFeatures  # how the features of tokens get their numbers

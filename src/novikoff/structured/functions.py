@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 
 Function = Callable[[str], str | None]
+Step = tuple[str, tuple[int | str, ...]]  # a function's name and its arguments
+Results = dict[tuple[Step, ...], list[str | None]]
 
 
 @dataclass(frozen=True)
@@ -50,24 +53,33 @@ def _length() -> Function:
     return lambda text: str(len(text))
 
 
-def _kind(c: str) -> str:
-    if c.isupper():
-        return "X"
-    if c.islower():
-        return "x"
-    return "d" if c.isdigit() else c
+class _Kinds(dict[int, str]):
+    """What stands for a character in a shape, for `str.translate`; each is worked out once."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        self[code] = "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c
+        return self[code]
+
+
+class _Zeros(dict[int, str]):
+    """Digits as 0, others as they are."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        self[code] = "0" if c.isdigit() else c
+        return self[code]
+
+
+_KINDS, _ZEROS = _Kinds(), _Zeros()
 
 
 def _shape() -> Function:
-    return lambda text: "".join(map(_kind, text))
+    return lambda text: text.translate(_KINDS)
 
 
 def _brief() -> Function:
-    def brief(text: str) -> str:
-        shape = [_kind(c) for c in text]
-        return "".join(c for i, c in enumerate(shape) if i == 0 or shape[i - 1] != c)
-
-    return brief
+    return lambda text: "".join(c for c, _ in groupby(text.translate(_KINDS)))
 
 
 def _case() -> Function:
@@ -84,7 +96,7 @@ def _case() -> Function:
 
 
 def _digits() -> Function:
-    return lambda text: "".join("0" if c.isdigit() else c for c in text)
+    return lambda text: text.translate(_ZEROS)
 
 
 def _has(pattern: str) -> Function:
@@ -127,16 +139,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Function], tuple[Argument, ...]]] = {
 }
 
 
-def composed(steps: tuple[tuple[str, tuple[int | str, ...]], ...]) -> Function:
-    """The functions one after the other, the first innermost."""
-    functions = [FUNCTIONS[name][0](*arguments) for name, arguments in steps]
+def results(steps: tuple[Step, ...], known: Results) -> list[str | None]:
+    """What functions one after the other, the first innermost, give for the texts that are ``known[()]``.
 
-    def apply(text: str) -> str | None:
-        for function in functions:
-            value = function(text)
-            if not value:
-                return None
-            text = value
-        return text
+    Everything on the way is kept in `known`, so that ``lower`` is not done again for every suffix.
 
-    return apply
+    >>> results((("lower", ()), ("suffix", (3,))), {(): ["Going", "IN"]})
+    ['ing', None]
+    """
+    if steps not in known:
+        name, arguments = steps[-1]
+        function = FUNCTIONS[name][0](*arguments)
+        known[steps] = [function(text) if text else None for text in results(steps[:-1], known)]
+    return known[steps]

@@ -27,11 +27,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from novikoff.structured.functions import FUNCTIONS
+from novikoff.structured.functions import FUNCTIONS, Step
+from novikoff.structured.readymade import READYMADE
 
 FURTHEST = 100  # tokens that a template may look away
-
-Step = tuple[str, tuple[int | str, ...]]  # a function and its arguments
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,7 @@ class Part:
     @property
     def text(self) -> str:
         """As it is written, without blanks."""
-        return self.around(f"{self.column}[{self.offset}]")
-
-    def around(self, cell: str) -> str:
-        """The functions, written around another cell."""
+        cell = f"{self.column}[{self.offset}]"
         for name, arguments in self.steps:
             shown = [str(a) if isinstance(a, int) else f'"{a}"' for a in arguments]
             cell = f"{name}({','.join([cell, *shown])})"
@@ -131,8 +127,6 @@ class Templates:
         >>> len(Templates.named("crfsuite-chunking"))
         21
         """
-        from novikoff.structured.readymade import READYMADE
-
         if name not in READYMADE:
             raise ValueError(
                 f"there are no templates called {name!r}; there are {', '.join(READYMADE)}, "
@@ -143,8 +137,6 @@ class Templates:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Templates:
         """Templates from a file, or ready-made ones where there is no such file."""
-        from novikoff.structured.readymade import READYMADE
-
         if not Path(path).exists() and str(path) in READYMADE:
             return cls.named(str(path))
         try:
