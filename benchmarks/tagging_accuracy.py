@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tagging import CONLL, EWT, nltk_accuracy, peer, unpacked
-from benchmarks.tagging_peers import attributes, columns, crfsuite_train, words
+from benchmarks.tagging_peers import attributes, columns, crfsuite_tagger, crfsuite_train, words
 from novikoff import SequenceTagger
 from novikoff.structured.chunks import chunk_scores
 from novikoff.structured.expansion import TemplateFeatures
@@ -31,12 +31,9 @@ def ours(make: Callable[[int], Any], X: Any, y: Labels, test: Any, score: Callab
 
 def crfsuite(X: Any, y: Labels, test: Any, score: Callable[[Labels], float]) -> str:
     """Its averaged perceptron visits the sentences in one order of its own: one figure."""
-    import pycrfsuite
-
     with tempfile.TemporaryDirectory() as folder:
         crfsuite_train(X, y, f"{folder}/m.crfsuite")
-        tagger = pycrfsuite.Tagger()
-        tagger.open(f"{folder}/m.crfsuite")
+        tagger = crfsuite_tagger(f"{folder}/m.crfsuite")
         return f"{score([tagger.tag(sentence) for sentence in test]):.2f}"
 
 

@@ -112,11 +112,19 @@ def crfsuite_fit(train: str, model: str) -> None:
     crfsuite_train(X, [[token[-1] for token in sentence] for sentence in sentences], model)
 
 
-def crfsuite_tag(model: str, path: str, out: str) -> None:
+def crfsuite_tagger(model: str) -> Any:
     import pycrfsuite
 
     tagger = pycrfsuite.Tagger()
     tagger.open(model)
+    return tagger
+
+
+def crfsuite_tag(model: str, path: str, out: str) -> None:
+    crfsuite_tag_file(crfsuite_tagger(model), path, out)
+
+
+def crfsuite_tag_file(tagger: Any, path: str, out: str) -> None:
     with open(out, "w", encoding="utf-8") as file:  # noqa: PTH123
         for sentence in columns(path):
             for token, label in zip(sentence, tagger.tag(attributes(sentence)), strict=True):

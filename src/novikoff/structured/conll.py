@@ -352,7 +352,8 @@ def _shape(
     templates: Templates,
 ) -> _Shape:
     if kind == "conllu":
-        chosen = (like or {}).get("label", "upos") if label is None else label
+        same = like if like is not None and like["format"] == kind else {}
+        chosen = same.get("label", "upos") if label is None else label
         column = _number(chosen, CONLLU_COLUMNS, ALIASES)
         if column is None or not 0 < column < 10:
             raise ValueError(
