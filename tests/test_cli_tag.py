@@ -417,7 +417,11 @@ def test_bad_files_and_options(model, folder):
     assert "no folder" in run("tag", "fit", "train.txt", "--model", "no/x.novikoff", code=2).stderr
     assert "is no novikoff file" in error_of("tag", "fit", "train.txt", "--model", "test.txt")
     Path("u.conllu").write_text(conllu(sentences(3)))
-    assert "--beside" in run("tag", "predict", model, "u.conllu", "--beside", code=2).stderr
+    assert (
+        "--beside" in run("tag", "predict", model, "u.conllu", "--label", "xpos", "--beside", code=2).stderr
+    )
+    Path("bare.txt").write_text("the DT\n")
+    assert "expected 3 columns with the label" in error_of("tag", "evaluate", model, "bare.txt")
     assert sorted(p.name for p in Path().glob("*.novikoff")) == ["train.novikoff"]
 
 

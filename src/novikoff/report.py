@@ -40,6 +40,7 @@ class Report:
     order: str
     seconds: float | None  # None: not kept (a model that was loaded from a file)
     log2_radius: float | None = None  # where the radius itself overflows
+    what: str = "rows"  # what the examples are
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -48,7 +49,7 @@ class Report:
     def _lines(self) -> list[tuple[str, str]]:
         count = "updates" if self.rule == "margin" else "mistakes"
         lines = [
-            ("data", f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes"),
+            ("data", f"{self.n_rows:,} {self.what} × {self.n_features:,} features, {self.n_classes} classes"),
             ("verdict", self._verdict()),
             ("epochs", f"{self.n_epochs:,} ({self._ending()}), {self.order}{self._time()}"),
             ("mistakes", f"{self.mistakes:,} in all, {self.last_epoch_mistakes:,} in the last epoch"),
@@ -61,7 +62,7 @@ class Report:
             ),
         ]
         if self.training_errors is not None:
-            lines.append(("errors", f"{self.training_errors:,} on the training rows"))
+            lines.append(("errors", f"{self.training_errors:,} on the training {self.what}"))
         if self.compensated is not None:
             close = f"{self.compensated:,} decision(s) too close for plain floating point, settled exactly"
             lines.append(("exactness", close))
@@ -69,12 +70,15 @@ class Report:
 
     def _verdict(self) -> str:
         if self.verdict == "separated":
+            if self.what == "sentences":
+                return "separated: every sentence's own labels are strictly above all others, checked exactly"
             return "separated: every row lies strictly on its own side, checked exactly"
         if self.consistent:
-            return "undecided: consistent (no training error), but some score is exactly 0"
+            tied = "scores are equal" if self.what == "sentences" else "score is exactly 0"
+            return f"undecided: consistent (no training error), but some {tied}"
         if self.consistent is None:
-            return "undecided: the last weights were not checked against the rows"
-        return "undecided: the last weights still get rows wrong"
+            return f"undecided: the last weights were not checked against the {self.what}"
+        return f"undecided: the last weights still get {self.what} wrong"
 
     def _ending(self) -> str:
         return "converged" if self.converged else "not converged"

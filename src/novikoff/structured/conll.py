@@ -369,6 +369,11 @@ def _shape(
         return _Shape(kind, split, width, None, labelled=False)
     if label is None and like is not None and like["format"] == kind:
         label = like["label"]
+        if width != like["width"]:
+            raise ValueError(
+                f"{name}: expected {like['width']} columns with the label, as in the files that the model "
+                f"was made of, found {width}."
+            )
     column = width - 1 if label in (None, "last") else _number(label, templates.columns, {})
     if column is None or not 0 <= column < width:
         raise ValueError(f"{name}: there is no label column {label!r}; the file has {width} columns.")
