@@ -142,6 +142,10 @@ class SentenceFile:
         """As of `ByteStream`."""
         return self._stream.digest()
 
+    def close(self) -> None:
+        """Let go of a file that was opened, and not read."""
+        self._stream.close()
+
     def _check_labels(self, block: SentenceBlock) -> None:
         column = self._reading.needed
         if block.labels is None or column is None or "_" not in self.label_values:

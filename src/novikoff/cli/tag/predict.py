@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -52,14 +52,16 @@ def predict(
     from novikoff.structured import tagging
 
     tagger = load(model)
-    source = open_for(tagger, data, reading, labelled=None)
-    if beside and source.format != "conll":
-        raise typer.BadParameter(
-            f"is not for files of the format '{source.format}', whose lines have no room for it.",
-            param_hint="--beside",
-        )
     names = [as_text(label) for label in tagger.classes.tolist()]
-    with nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file:
+    with (
+        closing(open_for(tagger, data, reading, labelled=None)) as source,
+        nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file,
+    ):
+        if beside and source.format != "conll":
+            raise typer.BadParameter(
+                f"is not for files of the format '{source.format}', whose lines have no room for it.",
+                param_hint="--beside",
+            )
         for block in source.blocks(tagger.features):
             tags = tagging.tag(tagger.scorer, block.sequences, reading.n_jobs)
             file.write(block.tagged(tags, names, behind=beside))
