@@ -483,3 +483,29 @@ def test_a_killed_fit_leaves_nothing():
     process.kill()
     process.communicate()
     assert sorted(p.name for p in Path().iterdir()) == ["long.txt", "test.txt", "train.txt"]
+
+
+# ---- real data ----------------------------------------------------------------------------------------
+DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "templates", "measure", "at_least"),
+    [
+        ("conll2000/train.txt.gz", "conll2000/test.txt.gz", "chunking", "f1", 0.935),
+        (
+            "ud_english_ewt/en_ewt-ud-train.conllu.xz",
+            "ud_english_ewt/en_ewt-ud-test.conllu.xz",
+            "pos",
+            "accuracy",
+            0.9415,  # what NLTK's tagger reaches
+        ),
+    ],
+)
+def test_one_command_makes_a_good_tagger(train, test, templates, measure, at_least):
+    if not (DATA / train).exists():
+        pytest.skip(f"{train} is not at hand")
+    command = ["tag", "fit", DATA / train, "--test", DATA / test, "--model", "m.novikoff", "--json"]
+    said = json.loads(run(*command).stdout)
+    assert said["parameters"]["templates"] == templates
+    assert said["test"][measure] >= at_least
