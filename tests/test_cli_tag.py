@@ -437,9 +437,11 @@ def test_models_of_another_kind(model):
     Path("text.novikoff").write_text("no model at all")
     assert "no novikoff model" in error_of("tag", "evaluate", "text.novikoff", "test.txt")
     Path("a.crfsuite").write_text(crfsuite(sentences(5)))
-    assert "a.crfsuite: the file has attributes" in error_of("tag", "predict", model, "a.crfsuite")
+    assert "a.crfsuite: the file has attributes, but the tagger was made of files with columns" in error_of(
+        "tag", "predict", model, "a.crfsuite"
+    )
     fit("a.crfsuite", "--model", "a.novikoff")
-    assert "test.txt" in error_of("tag", "predict", "a.novikoff", "test.txt")
+    assert "test.txt: the file has columns, but" in error_of("tag", "predict", "a.novikoff", "test.txt")
 
 
 # ---- what is left behind ------------------------------------------------------------------------------

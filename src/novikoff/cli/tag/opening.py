@@ -46,13 +46,23 @@ def _columns(n: int) -> str:
 
 def open_for(tagger: Tagger, data: list[str], reading: Reading, *, labelled: bool | None) -> SentenceFile:
     """Files to be tagged. What they look like is remembered from those that the tagger was made of."""
-    from novikoff.structured.conll import open_sentences
+    from novikoff.sources.bytestream import ByteStream
+    from novikoff.structured.conll import look, open_sentences
 
+    stream, templates = ByteStream(data), templates_of(tagger)
+    attributes = look(stream, reading.format or "auto")[0] == "crfsuite"
+    if attributes != (templates is None):
+        stream.close()
+        has, needs = ("attributes", "columns") if attributes else ("columns", "attributes (CRFsuite's text)")
+        raise ValueError(
+            f"{stream.name}: the file has {has}, but the tagger was made of files with {needs}; --format says "
+            "what a file has, where it is taken for something else."
+        )
     layout = tagger.parameters.get("layout")
     like = layout if isinstance(layout, dict) else None
     return open_sentences(
-        data,
-        templates_of(tagger),
+        stream,
+        templates,
         format=reading.format or "auto",
         label=reading.label,
         labelled=labelled,
