@@ -50,13 +50,14 @@ def open_for(tagger: Tagger, data: list[str], reading: Reading, *, labelled: boo
     from novikoff.structured.conll import look, open_sentences
 
     stream, templates = ByteStream(data), templates_of(tagger)
-    attributes = look(stream, reading.format or "auto")[0] == "crfsuite"
-    if attributes != (templates is None):
+    format, width = look(stream, reading.format or "auto")
+    attributes = format == "crfsuite"
+    if width and attributes != (templates is None):
         stream.close()
         has, needs = ("attributes", "columns") if attributes else ("columns", "attributes (CRFsuite's text)")
         raise ValueError(
-            f"{stream.name}: the file has {has}, but the tagger was made of files with {needs}; --format says "
-            "what a file has, where it is taken for something else."
+            f"{stream.name}: the file has {has}, but the tagger was made of files with {needs}; --format "
+            "says what a file has, where it is taken for something else."
         )
     layout = tagger.parameters.get("layout")
     like = layout if isinstance(layout, dict) else None
