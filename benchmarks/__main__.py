@@ -22,6 +22,7 @@ from benchmarks import (
     separability,
     sparse,
     startup,
+    tagging,
     verifying,
 )
 from benchmarks.table import Row, aligned
@@ -48,6 +49,8 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "mnist": kernels.mnist,
     "ijcnn1": kernels.ijcnn1,
     "kernel-memory": kernels.memory,
+    "chunking": tagging.chunking,
+    "parts-of-speech": tagging.parts_of_speech,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\

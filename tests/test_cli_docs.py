@@ -1,4 +1,4 @@
-"""The commands in docs/cli.md do what the page shows."""
+"""The commands in docs/cli.md and docs/tag-commands.md do what the pages show."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
-BLOCKS = re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+DOCS = Path(__file__).parent.parent / "docs"
 
 
-def test_the_pages_commands_give_what_it_shows(tmp_path):
+@pytest.mark.parametrize("page", ["cli.md", "tag-commands.md"])
+def test_the_pages_commands_give_what_it_shows(page, tmp_path):
+    blocks = re.findall(r"```console\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), flags=re.S)
     folder = Path(sys.executable).parent
     if not (folder / "novikoff").exists():
         pytest.skip("the command is not installed beside this Python")
     environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for block in BLOCKS:
+    for block in blocks:
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.M):
             done = subprocess.run(
                 ["bash", "-c", command],

@@ -765,6 +765,40 @@ FILE_PARAMETERS = PARAMETERS | _table(
     ),
 )
 
+# Files of sentences and the command line of taggers: what only they know, and what starts otherwise there.
+SENTENCE_FORMATS = ("conll", "conllu", "crfsuite")
+TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | _table(
+    *(FILE_PARAMETERS[name] for name in ("verbose", "quiet", "json")),
+    Parameter(
+        "templates",
+        None,
+        "What makes features of a token's columns: a file with a template a line, or the name of ready-made "
+        "ones, such as 'chunking', 'pos' or 'ner'. Without it: 'pos' for CoNLL-U and for files of a word and "
+        "its label, 'chunking' for a word, its part of speech and its label. Files in CRFsuite's text have "
+        "their features, and need none.",
+        *_none_or("a file's name or ready-made templates", _is_name),
+    ),
+    Parameter(
+        "format",
+        None,
+        "What the files hold: columns as in the CoNLL tasks, CoNLL-U, or CRFsuite's text. Without it their "
+        "names tell, and else their first lines.",
+        *_none_or(*_one_of(*SENTENCE_FORMATS)),
+    ),
+    Parameter(
+        "label",
+        None,
+        "The column with the labels, by number from 0 or by name. Without it: the last; in CoNLL-U upos.",
+        *_none_or("a column", _is_name),
+    ),
+    replace(
+        FILE_PARAMETERS["random_state"],
+        help="Seed from which the order of the sentences and held-out ones are drawn (the estimator draws a "
+        "new one each time).",
+    ),
+    replace(FILE_PARAMETERS["n_jobs"], help="Threads that tag; -1 for all cores. Never changes a result."),
+)
+
 
 def default(name: str, table: Mapping[str, Parameter] = PARAMETERS) -> Any:
     """The default of the parameter called `name`."""

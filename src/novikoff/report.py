@@ -42,6 +42,7 @@ class Report:
     log2_radius: float | None = None  # where the radius itself overflows
     n_shards: int = 0  # on how many shards weights were mixed; 0: there was no mixing
     mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
+    what: str = "rows"  # what the examples are
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -65,7 +66,7 @@ class Report:
             ),
         ]
         if self.training_errors is not None:
-            lines.append(("errors", f"{self.training_errors:,} on the training rows"))
+            lines.append(("errors", f"{self.training_errors:,} on the training {self.what}"))
         if self.compensated is not None:
             close = f"{self.compensated:,} decision(s) too close for plain floating point, settled exactly"
             lines.append(("exactness", close))
@@ -75,18 +76,21 @@ class Report:
         if self.n_classes is None:
             return f"{self.n_rows:,} examples, weights for {self.n_features:,} features"
         shards = f", {self.n_shards:,} shard(s)" if self.n_shards else ""
-        return f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes{shards}"
+        return f"{self.n_rows:,} {self.what} × {self.n_features:,} features, {self.n_classes} classes{shards}"
 
     def _verdict(self) -> str:
         if self.n_classes is None:
             return self._structured_verdict()
         if self.verdict == "separated":
+            if self.what == "sentences":
+                return "separated: every sentence's own labels are strictly above all others, checked exactly"
             return "separated: every row lies strictly on its own side, checked exactly"
         if self.consistent:
-            return "undecided: consistent (no training error), but some score is exactly 0"
+            tied = "scores are equal" if self.what == "sentences" else "score is exactly 0"
+            return f"undecided: consistent (no training error), but some {tied}"
         if self.consistent is None:
-            return "undecided: the last weights were not checked against the rows"
-        return "undecided: the last weights still get rows wrong"
+            return f"undecided: the last weights were not checked against the {self.what}"
+        return f"undecided: the last weights still get {self.what} wrong"
 
     def _structured_verdict(self) -> str:
         if self.verdict == "separated":

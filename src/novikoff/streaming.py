@@ -35,6 +35,7 @@ class Progress:
     size: int | None
     mistakes: int  # in this epoch
     seconds: float
+    what: str = "rows"
 
 
 Watch = Callable[[Progress], None]

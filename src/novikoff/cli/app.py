@@ -21,7 +21,9 @@ COMMANDS = (  # each in a module of its name
     "diagnose",
     "certify",
     "verify",
+    "tag",
 )
+GROUPS = {"tag": ("fit", "predict", "evaluate")}  # commands of commands: a folder, with a module for each
 
 
 def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
@@ -37,9 +39,30 @@ def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_main)
     for name in names:
-        command: Callable[..., None] = getattr(import_module(f"novikoff.cli.{name}"), name)
-        app.command(name)(running.runnable(command))
+        if name in GROUPS:
+            app.add_typer(_make_group(name), name=name)
+        else:
+            _add(app, name, f"novikoff.cli.{name}")
     return app
+
+
+def _make_group(name: str) -> typer.Typer:
+    package = f"novikoff.cli.{name}"
+    group = typer.Typer(
+        help=import_module(package).__doc__,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+    )
+    for member in GROUPS[name]:
+        _add(group, member, f"{package}.{member}")
+    return group
+
+
+def _add(app: typer.Typer, name: str, module: str) -> None:
+    """The command in a module, which both have one name."""
+    command: Callable[..., None] = getattr(import_module(module), name)
+    app.command(name)(running.runnable(command))
 
 
 def _version(wanted: bool) -> None:

@@ -29,14 +29,30 @@ def inspect(
     """Show a model: what it is, how it was made, and which features speak for each class.
 
     For example: novikoff inspect spam.novikoff --top 20
+
+    Of a tagger it shows the templates too, and which labels follow which.
     """
     from novikoff.models.loading import load_classifier
+    from novikoff.models.modelfile import kind_of_file
 
+    if kind_of_file(model) == "tagger":
+        _tagger(model, top, json)
+        return
     loaded = load_classifier(model)
     if json:
         output.write_json(_facts(loaded, model, top))
     else:
         typer.echo("\n".join(_lines(loaded, model, top)))
+
+
+def _tagger(path: Path, top: int, json: bool) -> None:
+    from novikoff.cli.tag import inspecting, opening
+
+    tagger = opening.load(path)
+    if json:
+        output.write_json(inspecting.facts(tagger, path, top))
+    else:
+        typer.echo("\n".join(inspecting.lines(tagger, path, top)))
 
 
 def _features(model: LinearModel | KernelModel) -> str:

@@ -11,9 +11,10 @@ import typer
 def default_path(first_file: str) -> Path:
     """`<name>.novikoff` in the current folder, without the suffixes that say how a file is stored.
 
-    >>> default_path("data/spam.svm.gz").name, default_path("a9a.xz").name
-    ('spam.novikoff', 'a9a.novikoff')
+    >>> default_path("data/spam.svm.gz").name, default_path("a9a.xz").name, default_path("en.conllu").name
+    ('spam.novikoff', 'a9a.novikoff', 'en.novikoff')
     """
+    from novikoff.parameters import SENTENCE_FORMATS
     from novikoff.sources.formats import COMPRESSED, SUFFIXES
 
     if first_file == "-":
@@ -21,7 +22,7 @@ def default_path(first_file: str) -> Path:
     path = Path(Path(first_file).name)
     if path.suffix.lower() in COMPRESSED:
         path = path.with_suffix("")
-    if path.suffix.lower() in (*SUFFIXES, ".txt"):
+    if path.suffix.lower() in (*SUFFIXES, *(f".{name}" for name in SENTENCE_FORMATS), ".txt"):
         path = path.with_suffix("")
     return path.with_name(path.name + ".novikoff")
 

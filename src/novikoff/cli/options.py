@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.parameters import FILE_PARAMETERS
+from novikoff.parameters import FILE_PARAMETERS, Parameter
 
 if TYPE_CHECKING:
     from novikoff.labels import Renaming
@@ -27,9 +28,15 @@ def flag_of(name: str) -> str:
     return "--epochs" if name == "max_epochs" else f"--{name.replace('_', '-')}"
 
 
-def option(name: str, *flags: str, metavar: str | None = None, shown_default: str = "") -> Any:
+def option(
+    name: str,
+    *flags: str,
+    metavar: str | None = None,
+    shown_default: str = "",
+    table: Mapping[str, Parameter] = FILE_PARAMETERS,
+) -> Any:
     """The option for a parameter of the table; its value is checked there."""
-    parameter = FILE_PARAMETERS[name]
+    parameter = table[name]
     choices = parameter.choices
     flags = flags or (flag_of(name),)
 

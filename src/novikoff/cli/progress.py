@@ -74,16 +74,16 @@ def in_memory(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] 
         return None, None
     from novikoff.streaming import Progress
 
-    rows = 0
+    rows, what = 0, "rows"
 
     def read(progress: Progress) -> None:
-        nonlocal rows
-        rows = progress.rows
+        nonlocal rows, what
+        rows, what = progress.rows, progress.what
         watch(progress)
 
     def after_epoch(record: Any) -> None:
         doing, mistakes = f"epoch {record['epoch']:.0f}", int(record["mistakes"])
-        watch(Progress(doing, rows, 0, None, mistakes, record["seconds"]))
+        watch(Progress(doing, rows, 0, None, mistakes, record["seconds"], what))
 
     return read, after_epoch
 
@@ -102,7 +102,7 @@ def figures(progress: Progress, passes_to_come: int = 0) -> str:
     '15,000 rows/s  0.5 MB/s  mistakes 2.00 %  0:06 left'
     """
     seconds = max(progress.seconds, 1e-9)
-    parts = [f"{progress.rows / seconds:,.0f} rows/s"] if progress.rows else []
+    parts = [f"{progress.rows / seconds:,.0f} {progress.what}/s"] if progress.rows else []
     if progress.consumed and progress.rows:
         parts.append(f"{progress.consumed / seconds / 1e6:.1f} MB/s")
     if progress.doing.startswith(("epoch", "evaluating")):

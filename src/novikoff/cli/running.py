@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 import typer
 
 from novikoff.cli.options import flag_of
-from novikoff.parameters import FILE_PARAMETERS
+from novikoff.parameters import FILE_PARAMETERS, TAG_FILE_PARAMETERS
 
 INTERRUPTED = 130
 _show_traceback = False
@@ -93,7 +93,15 @@ def as_options(text: str) -> str:
 
     >>> as_options("more than max_line=10 bytes; name it by `format`")
     'more than --max-line=10 bytes; name it by --format'
+    >>> as_options("or say format='conll'")
+    'or say --format conll'
     """
-    text = re.sub(r"`(\w+)`", lambda m: flag_of(m[1]) if m[1] in FILE_PARAMETERS else m[0], text)
-    plain = "|".join(name for name in FILE_PARAMETERS if "_" in name)
+    names = FILE_PARAMETERS.keys() | TAG_FILE_PARAMETERS.keys()
+    text = re.sub(r"`(\w+)`", lambda m: flag_of(m[1]) if m[1] in names else m[0], text)
+    text = re.sub(
+        r"(?<![\w'\"./-])(\w+)='([\w-]+)'",
+        lambda m: f"{flag_of(m[1])} {m[2]}" if m[1] in names else m[0],
+        text,
+    )
+    plain = "|".join(name for name in sorted(names) if "_" in name)
     return re.sub(rf"(?<![\w'\"./-])({plain})(?![\w'\"./-])", lambda m: flag_of(m[1]), text)

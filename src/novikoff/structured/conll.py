@@ -142,6 +142,10 @@ class SentenceFile:
         """As of `ByteStream`."""
         return self._stream.digest()
 
+    def close(self) -> None:
+        """Let go of a file that was opened, and not read."""
+        self._stream.close()
+
     def _check_labels(self, block: SentenceBlock) -> None:
         column = self._reading.needed
         if block.labels is None or column is None or "_" not in self.label_values:
@@ -232,6 +236,23 @@ def open_sentences(
     if format not in ("auto", *FORMATS):
         raise ValueError(f"format is auto, {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not {format!r}.")
     stream = path if isinstance(path, ByteStream) else ByteStream(path)
+    try:
+        parser = _parser(stream, templates, format, label, labelled, like)
+    except BaseException:
+        stream.close()
+        raise
+    return SentenceFile(stream, parser, block_size)
+
+
+def _parser(
+    stream: ByteStream,
+    templates: Templates | None,
+    format: str,
+    label: str | int | None,
+    labelled: bool | None,
+    like: Layout | None,
+) -> _Columns | _Attributes:
+    """How the files are to be read."""
     line, row = _first_row(stream)
     kind, width = look(stream, format)
     if kind == "crfsuite":
@@ -240,17 +261,17 @@ def open_sentences(
                 f"{stream.name}: the file has attributes (CRFsuite's text), so templates have no columns to "
                 "look at; leave the templates out, or say format='conll' if these are columns."
             )
-        return SentenceFile(stream, _Attributes(), block_size)
+        return _Attributes()
+    if row is None and kind == "conll":
+        raise ValueError(f"{stream.name}: expected at least one sentence, but there is none.")
     if templates is None:
         raise ValueError(
             f"{stream.name}: the file has columns, and nothing says which features to make of them: give "
             "templates, such as Templates.named('chunking'), or say format='crfsuite' if they are attributes."
         )
-    if row is None and kind == "conll":
-        raise ValueError(f"{stream.name}: expected at least one sentence, but there is none.")
     where = f"as in line {line}" + (f" of {stream.names[0]}" if len(stream.names) > 1 else "")
     shape = _shape(stream.name, kind, row or "", width, label, labelled, like, templates)
-    return SentenceFile(stream, _Columns(stream.name, shape, where, templates), block_size)
+    return _Columns(stream.name, shape, where, templates)
 
 
 def read_sentences(
@@ -335,7 +356,8 @@ def _shape(
     templates: Templates,
 ) -> _Shape:
     if kind == "conllu":
-        chosen = (like or {}).get("label", "upos") if label is None else label
+        same = like if like is not None and like["format"] == kind else {}
+        chosen = same.get("label", "upos") if label is None else label
         column = _number(chosen, CONLLU_COLUMNS, ALIASES)
         if column is None or not 0 < column < 10:
             raise ValueError(
@@ -351,6 +373,11 @@ def _shape(
         return _Shape(kind, split, width, None, labelled=False)
     if label is None and like is not None and like["format"] == kind:
         label = like["label"]
+        if width != like["width"]:
+            raise ValueError(
+                f"{name}: expected {like['width']} columns with the label, as in the files that the model "
+                f"was made of, found {width}."
+            )
     column = width - 1 if label in (None, "last") else _number(label, templates.columns, {})
     if column is None or not 0 <= column < width:
         raise ValueError(f"{name}: there is no label column {label!r}; the file has {width} columns.")

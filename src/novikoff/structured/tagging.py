@@ -275,6 +275,7 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
         accumulator=None,
         order="sentences as they came" if run.as_given else order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
+        what="sentences",
     )
 
 

@@ -1,0 +1,86 @@
+"""Files of sentences: new ones, and those read for a tagger that exists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novikoff.cli.tag.options import Reading
+
+if TYPE_CHECKING:
+    from novikoff.structured.conll import SentenceFile
+    from novikoff.structured.tagger import Tagger
+    from novikoff.structured.templates import Templates
+
+USUAL = {2: "pos", 3: "chunking"}  # templates for files of so many columns
+
+
+def open_new(data: list[str], templates: str | None, reading: Reading) -> tuple[SentenceFile, str | None]:
+    """Files to learn from, and the name of templates that were chosen because nobody did."""
+    from novikoff.sources.bytestream import ByteStream
+    from novikoff.structured.conll import look, open_sentences
+    from novikoff.structured.templates import Templates
+
+    stream = ByteStream(data)
+    given = None if templates is None else Templates.read(templates)
+    chosen = None
+    if given is None:
+        format, width = look(stream, reading.format or "auto")
+        if format == "conllu":
+            chosen = "pos"
+        elif format == "conll" and reading.label is None:
+            chosen = USUAL.get(width)
+        if format == "conll" and chosen is None and width:
+            stream.close()
+            raise ValueError(
+                f"{stream.name}: nothing says which features to make of its {_columns(width)}: give "
+                "--templates, a file with a template a line or the name of ready-made ones."
+            )
+        given = None if chosen is None else Templates.named(chosen)
+    return open_sentences(stream, given, format=reading.format or "auto", label=reading.label), chosen
+
+
+def _columns(n: int) -> str:
+    return "one column" if n == 1 else f"{n} columns"
+
+
+def open_for(tagger: Tagger, data: list[str], reading: Reading, *, labelled: bool | None) -> SentenceFile:
+    """Files to be tagged. What they look like is remembered from those that the tagger was made of."""
+    from novikoff.sources.bytestream import ByteStream
+    from novikoff.structured.conll import look, open_sentences
+
+    stream, templates = ByteStream(data), templates_of(tagger)
+    format, width = look(stream, reading.format or "auto")
+    attributes = format == "crfsuite"
+    if width and attributes != (templates is None):
+        stream.close()
+        has, needs = ("attributes", "columns") if attributes else ("columns", "attributes (CRFsuite's text)")
+        raise ValueError(
+            f"{stream.name}: the file has {has}, but the tagger was made of files with {needs}; --format "
+            "says what a file has, where it is taken for something else."
+        )
+    layout = tagger.parameters.get("layout")
+    like = layout if isinstance(layout, dict) else None
+    return open_sentences(
+        stream,
+        templates,
+        format=reading.format or "auto",
+        label=reading.label,
+        labelled=labelled,
+        like=like,
+    )
+
+
+def templates_of(tagger: Tagger) -> Templates | None:
+    """The templates that make a tagger's features; None where files bring the features."""
+    return getattr(tagger.features, "templates", None)
+
+
+def load(path: Path) -> Tagger:
+    """The tagger in a model file."""
+    from novikoff.models.modelfile import kind_of_file
+    from novikoff.structured.tagger import Tagger
+
+    if kind_of_file(path) == "model":
+        raise ValueError(f"{path}: holds a model of rows, not a tagger: 'novikoff predict' uses it.")
+    return Tagger.load(path)
