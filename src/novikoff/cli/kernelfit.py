@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.cli.options import Learning, default, flag_of, option, read
+from novikoff.cli.options import Learning, default, flag_of, given_on, option, read
 from novikoff.parameters import KERNEL_PARAMETERS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Kernels:
 
     def settle(self, ctx: typer.Context, *groups: Any) -> None:
         """Refuse what cannot be had together; fill in what starts otherwise with a kernel."""
-        given = _given(ctx)
+        given = given_on(ctx)
         if self.kernel is None:
             alone = given & vars(self).keys()
             if alone:
@@ -59,12 +59,6 @@ class Kernels:
             for name in STARTS_OTHERWISE:
                 if hasattr(group, name) and name not in given:
                     setattr(group, name, KERNEL_PARAMETERS[name].default)
-
-
-def _given(ctx: typer.Context) -> set[str]:
-    """The parameters that were given on the command line."""
-    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
-    return {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 
 
 def learn(

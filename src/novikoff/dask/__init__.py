@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 __all__ = ["DistributedPerceptron"]
 
 
-def __getattr__(name: str) -> Any:
-    if name != "DistributedPerceptron":
-        raise AttributeError(f"module 'novikoff.dask' has no attribute {name!r}; it has {', '.join(__all__)}")
+def check_installed() -> None:
+    """Say what to install where Dask is missing."""
     try:
         import_module("distributed")
     except ImportError:
         raise ImportError("novikoff.dask needs dask and distributed: pip install 'novikoff[dask]'.") from None
+
+
+def __getattr__(name: str) -> Any:
+    if name != "DistributedPerceptron":
+        raise AttributeError(f"module 'novikoff.dask' has no attribute {name!r}; it has {', '.join(__all__)}")
+    check_installed()
     return import_module("novikoff.dask.perceptron").DistributedPerceptron
 
 

@@ -14,6 +14,10 @@ from distributed.scheduler import KilledWorker
 ANSWER = "10s"  # how long a scheduler may take to answer
 
 
+class ClusterError(RuntimeError):
+    """Something is wrong with the cluster, not with what it was asked for."""
+
+
 @contextmanager
 def connected(given: Any = None) -> Iterator[Client]:
     """A client with workers behind it; what was started here is closed in the end.
@@ -39,7 +43,7 @@ def connected(given: Any = None) -> Iterator[Client]:
                 "the client is asynchronous: a fit needs one that waits, Client(asynchronous=False)."
             )
         if not given.scheduler_info(n_workers=-1)["workers"]:
-            raise RuntimeError(
+            raise ClusterError(
                 f"the cluster at {address(given)} has no workers: start some with `dask worker "
                 f"{address(given)}`, or wait for them with client.wait_for_workers(1)."
             )
@@ -58,7 +62,7 @@ def watched(client: Client) -> Iterator[None]:
     try:
         yield
     except KilledWorker as error:
-        raise RuntimeError(
+        raise ClusterError(
             f"{error.task} was begun several times, and each time its worker died: it may need more memory "
             "than a worker has. Make smaller shards, or give workers more memory. The model is as it was."
         ) from None
@@ -79,14 +83,23 @@ def _default() -> Client | None:
         return None
 
 
+def local_cluster(n_workers: int) -> LocalCluster:
+    """Worker processes on this machine, out of others' reach, one thread each."""
+    return LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # else the port of other clusters
+    )
+
+
 @contextmanager
 def _local() -> Iterator[Client]:
-    """A cluster of processes on this machine, out of others' reach, one thread each."""
+    """A cluster of our own, of as many processes as there are cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    cluster = LocalCluster(
-        n_workers=cores, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-    )
-    with cluster, Client(cluster, set_as_default=False) as client:
+    with local_cluster(cores) as cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 
@@ -97,7 +110,7 @@ def _at(where: str) -> Iterator[Client]:
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"there is no scheduler at {where!r} ({type(error).__name__}: {error}): start one with "
-            f"`dask scheduler`, or give client=None for a local cluster."
+            "`dask scheduler`, or take a local cluster."
         ) from None
     with client:
         yield client

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,15 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from novikoff.dask.blocks import load_blocks
 from novikoff.dask.cluster import connected, watched
 from novikoff.dask.files import are_paths, load_files
+from novikoff.dask.fitting import learn
 from novikoff.dask.predicting import predicted
-from novikoff.dask.rounds import Rounds
 from novikoff.dask.shards import Shards, released
 from novikoff.labels import Classes
 from novikoff.linear_classifier import LinearClassifier
+from novikoff.mixingcheckpoint import MixingCheckpoint
 from novikoff.model import Model
 from novikoff.parameters import DISTRIBUTED_PARAMETERS, default, parameter_help
-from novikoff.shardtraining import LinearMethod, order_states
+from novikoff.shardtraining import LinearMethod
 from novikoff.training import Plan, Run
+
+CHANGE_NOTHING = ("client", "checkpoint", "n_jobs", "verbose", "callback", "n_shards")  # of the outcome
 
 
 class DistributedPerceptron(LinearClassifier):
@@ -81,6 +85,7 @@ class DistributedPerceptron(LinearClassifier):
         "mixing",
         "n_shards",
         "client",
+        "checkpoint",
     )
     _table = DISTRIBUTED_PARAMETERS
 
@@ -106,6 +111,7 @@ class DistributedPerceptron(LinearClassifier):
         mixing: str = default("mixing", DISTRIBUTED_PARAMETERS),
         n_shards: int | None = default("n_shards", DISTRIBUTED_PARAMETERS),
         client: Any = default("client", DISTRIBUTED_PARAMETERS),
+        checkpoint: Any = default("checkpoint", DISTRIBUTED_PARAMETERS),
     ) -> None:
         self.rule = rule
         self.average = average
@@ -126,6 +132,7 @@ class DistributedPerceptron(LinearClassifier):
         self.mixing = mixing
         self.n_shards = n_shards
         self.client = client
+        self.checkpoint = checkpoint
 
     # A client is a connection: it can be shared, but neither copied nor written to a file.
     def __sklearn_clone__(self) -> Self:
@@ -261,6 +268,7 @@ class DistributedPerceptron(LinearClassifier):
         known: Classes | None = None,
     ) -> Shards:
         """What is to be learned from, as shards on the cluster."""
+        classes = None if classes is None else np.unique(np.asarray(classes))
         if not are_paths(X):
             if options:
                 raise TypeError(
@@ -285,16 +293,26 @@ class DistributedPerceptron(LinearClassifier):
         *,
         judged: bool = True,
     ) -> tuple[Model, Run]:
-        orders = order_states(plan.rng, len(shards.futures))
-        state = method.begin_from(begin)
-        rounds = Rounds(client, method, shards.futures, orders, state, plan, self.mixing)
-        with rounds:
-            run = rounds.run(judged=judged)
-            model = rounds.model()
+        checkpoint = None
+        if judged and self.checkpoint is not None:
+            told = {k: v for k, v in self._sayable().items() if k not in CHANGE_NOTHING}
+            checkpoint = MixingCheckpoint(Path(self.checkpoint), told)
+        table, standing, run = learn(
+            client,
+            shards.futures,
+            method,
+            method.begin_from(begin),
+            plan,
+            self.mixing,
+            judged=judged,
+            checkpoint=checkpoint,
+        )
+        model = method.model(table, standing.parts)
         model.from_zero = begin.from_zero
         if begin.total("visits"):  # the bound counts over all calls
             run.mixed += self._run.mixed if self._run.n_shards else begin.total("mistakes")
-        plan.rng.bit_generator.state = rounds.orders[0]  # as if it had been drawn from here
+        if checkpoint is not None and not run.interrupted:
+            checkpoint.remove()
         return model, run
 
     def _set_shards(self, shards: Shards) -> None:

@@ -26,10 +26,9 @@ from distributed import Client, Future
 
 from novikoff import mixing
 from novikoff.dask import tasks
-from novikoff.mixing import Mixed, Outcome, Standing, Table
-from novikoff.model import Learner, Model
-from novikoff.shardtraining import Judged, LinearMethod
-from novikoff.training import Plan, Record, Run, judge, record_line
+from novikoff.mixing import Method, Mixed, Outcome, Table
+from novikoff.mixingcheckpoint import MixingCheckpoint, MixingState
+from novikoff.training import Plan, Record, Run, record_line
 
 SLICE_BYTES = 1 << 23
 MAX_SLICES = 64
@@ -42,26 +41,26 @@ class Rounds:
     def __init__(
         self,
         client: Client,
-        method: LinearMethod,
+        method: Method,
         shards: Sequence[Future],
-        orders: Sequence[Any],
-        state: tuple[Table, Standing],
+        state: MixingState,
         plan: Plan,
         how: str = "uniform",
+        checkpoint: MixingCheckpoint | None = None,
     ) -> None:
         self.client, self.method, self.shards, self.plan, self.how = client, method, shards, plan, how
-        self.orders = list(orders)
-        self.table: Table | None = state[0]  # None while only the workers have it
-        self.standing = state[1]
-        self.history: list[Record] = []
+        self.checkpoint = checkpoint
+        self.orders, self.history, self._run = list(state.orders), state.history, state.run
+        self.table: Table | None = state.table  # None while only the workers have it
+        self.standing = state.standing
         self._name = f"novikoff-{uuid4().hex[:12]}"
         self._held: WeakSet[Future] = WeakSet()
         self._tasks = 0
-        self._before = self.standing
-        rows = state[0].shape[1]
-        pieces = min(max(-(-state[0].nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
+        rows = state.table.shape[1]
+        pieces = min(max(-(-state.table.nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
         self.cuts = mixing.cuts(rows, pieces)
-        self.slices = self._hand_out(state[0])
+        self._per_row = state.table.shape[0] * state.table.shape[2]
+        self.slices = self._hand_out(state.table)
         self.outcomes: list[Outcome] = []
 
     # -- tasks
@@ -86,7 +85,7 @@ class Rounds:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             return [self._submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)]
 
-    def _bring(self) -> Table:
+    def bring(self) -> Table:
         """The shared table, here."""
         if self.table is None:
             self.table = mixing.joined(self.client.gather(self.slices), self.method.table())
@@ -99,36 +98,39 @@ class Rounds:
     # -- epochs
     def run(self, *, judged: bool = True) -> Run:
         """Learn until an epoch passes without an update on any shard, or the plan ends it; then judge."""
-        run = Run(history=self.history, n_shards=len(self.shards), mixed=0.0)
+        run = self._run
+        run.history, run.n_shards = self.history, len(self.shards)
+        last = 1 if self.how == "single-shot" else self.plan.max_epochs
         try:
-            for epoch in range(1 if self.how == "single-shot" else self.plan.max_epochs):
-                started = time.perf_counter()
+            while not run.converged and len(self.history) < last:
+                started, before = time.perf_counter(), self.standing
                 mixed = self._epoch()
                 run.converged = not mixed.changed or (len(self.shards) == 1 and self.outcomes[0].converged)
-                run.mixed += mixed.weighted_updates if self._counts_updates else mixed.weighted_mistakes
-                record = self._record(epoch, mixed, started)
+                run.mixed += mixed.weighted_updates if self.method.counts_updates else mixed.weighted_mistakes
+                run.n_rows = sum(outcome.visits(before) for outcome in self.outcomes)
+                run.heaviest = max(outcome.heaviest for outcome in self.outcomes)
+                run.shuffled_in_blocks = max(outcome.shuffled_in_blocks for outcome in self.outcomes)
+                record = self._record(mixed, started)
                 self.history.append(record)
+                if self.checkpoint is not None:
+                    state = self.bring(), self.standing, self.orders, self.history, run
+                    self.checkpoint.save(MixingState(*state))
                 if self.plan.verbose:
                     print(told(record), file=sys.stderr)
-                if run.converged or (self.plan.callback is not None and self.plan.callback(record) is True):
+                if self.plan.callback is not None and self.plan.callback(record) is True:
                     break
             if judged:
-                self._judge(run)
+                self.method.judge(self.bring(), self.standing, run, self._ask)
         except KeyboardInterrupt:
             run.interrupted = True
-        run.n_rows = sum(outcome.visits(self._before) for outcome in self.outcomes)
-        run.heaviest = max((outcome.heaviest for outcome in self.outcomes), default=1.0)
-        run.shuffled_in_blocks = max((o.shuffled_in_blocks for o in self.outcomes), default=0)
         return run
 
-    @property
-    def _counts_updates(self) -> bool:
-        """Whether the rule's theorem is one about updates."""
-        return self.method.settings.rule == "margin"
-
-    def model(self) -> Model:
-        """The model as it stands, at the client."""
-        return self.method.model(self._bring(), self.standing.parts)
+    def _ask(self, name: str, *rest: Any) -> list[Any]:
+        """What every shard says, in their order: see `mixing.Method.judge`."""
+        arguments = self.slices, self.standing, name, *rest
+        asked = [self._submit(tasks.asked, self.method, shard, *arguments) for shard in self.shards]
+        answers: list[Any] = self.client.gather(asked)
+        return answers
 
     def _epoch(self) -> Mixed:
         """Every shard once, and the mixture."""
@@ -149,7 +151,7 @@ class Rounds:
                     slice_.result()  # what is lost from here on can be made again from what is held
                 self.table = None
             self.slices = slices
-        self._before, self.standing, self.outcomes = self.standing, mixed.standing, outcomes
+        self.standing, self.outcomes = mixed.standing, outcomes
         self.orders = [outcome.order for outcome in outcomes]
         return mixed
 
@@ -169,13 +171,13 @@ class Rounds:
             level = [self._submit(tasks.branch_sum, before, part) if part else None for part in parts]
         return self._submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
 
-    def _record(self, epoch: int, mixed: Mixed, started: float) -> Record:
+    def _record(self, mixed: Mixed, started: float) -> Record:
         busy: dict[str, float] = defaultdict(float)
         for outcome in self.outcomes:
             busy[outcome.worker] += outcome.seconds
-        state = 8 * int(np.prod(self.method.shape))
+        state = 8 * self.cuts[-1] * self._per_row
         record: Record = {
-            "epoch": epoch + 1,
+            "epoch": len(self.history) + 1,
             "mistakes": sum(mixed.mistakes),
             "updates": sum(mixed.updates),
             "norm": self._norm(),
@@ -193,28 +195,9 @@ class Rounds:
 
     def _norm(self) -> float:
         if self.table is not None:
-            return self.model().norm()
+            return self.method.norm(self.table, self.standing)
         squares = self.client.gather([self._submit(tasks.square, part) for part in self.slices])
         return float(np.sqrt(sum(squares)))
-
-    # -- the verdict
-    def _judge(self, run: Run) -> None:
-        model = self.model()
-
-        def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
-            arguments = self.slices, self.standing, part, learner.bias, how
-            found = [self._submit(tasks.smallest, self.method, shard, *arguments) for shard in self.shards]
-            return Judged(self.client.gather(found)).together(stop=how.get("stop", True))
-
-        def errors(_: Model) -> int | None:
-            asked = [
-                self._submit(tasks.errors, self.method, shard, self.slices, self.standing)
-                for shard in self.shards
-            ]
-            found = self.client.gather(asked)
-            return None if None in found else sum(found)
-
-        judge(model, run, find, errors)
 
 
 def told(record: Record) -> str:

@@ -12,7 +12,6 @@ from distributed import get_worker
 
 from novikoff import mixing
 from novikoff.mixing import Change, Method, Outcome, Standing, Sums, Table
-from novikoff.shardtraining import LinearMethod, Shard
 
 Learned = tuple[Change, Outcome]
 
@@ -44,7 +43,7 @@ def given(part: Any) -> Any:
 
 @on_a_shard
 def learn(
-    method: Method, shard: Shard, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
+    method: Method, shard: Any, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
 ) -> Learned:
     """An epoch on a shard, in the one copy of the shared table that it needs."""
     table = mixing.joined(slices, method.table())
@@ -52,6 +51,15 @@ def learn(
     change = mixing.changes(slices, table)
     size = change.table.nbytes + (0 if change.rows is None else change.rows.nbytes)
     return change, replace(outcome, worker=get_worker().address, held_bytes=size)
+
+
+def digest(shard: Any) -> str:
+    """What tells a shard's data from others."""
+    try:
+        found: str = shard.digest()
+        return found
+    except OSError as error:
+        raise said(error, shard.name) from None
 
 
 def outcome(learned: Learned) -> Outcome:
@@ -82,17 +90,11 @@ def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
 
 
 @on_a_shard
-def smallest(
-    method: LinearMethod, shard: Shard, slices: Sequence[Table], standing: Standing, *rest: Any
-) -> tuple[float, int, bool]:
-    """What the verdict needs to know of a shard."""
-    return method.smallest(shard, mixing.joined(slices, method.table()), standing, *rest)
-
-
-@on_a_shard
-def errors(method: LinearMethod, shard: Shard, slices: Sequence[Table], standing: Standing) -> int | None:
-    """How many of a shard's rows the averaged weights get wrong."""
-    return method.errors(shard, mixing.joined(slices, method.table()), standing)
+def asked(
+    method: Method, shard: Any, slices: Sequence[Table], standing: Standing, name: str, *rest: Any
+) -> Any:
+    """What a method's function of this name says of a shard: for the verdict."""
+    return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
 
 
 def square(part: Table) -> float:
