@@ -135,10 +135,12 @@ void bind_winnow(nb::module_&);   // winnow.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
 void bind_named(nb::module_&);   // named.cpp
+void bind_templates(nb::module_&);  // templates.cpp
 void bind_cells(nb::module_&);   // cells.cpp
 void bind_gram(nb::module_&);    // gram.cpp
 void bind_budget(nb::module_&);  // budget.cpp
 void bind_format(nb::module_&);  // format.cpp
+void bind_tagger(nb::module_&);  // tagger.cpp
 
 NB_MODULE(NOVIKOFF_MODULE, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
@@ -385,8 +387,10 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     bind_libsvm(m);
 
     bind_named(m);
+    bind_templates(m);
     bind_cells(m);
     bind_gram(m);
     bind_budget(m);
+    bind_tagger(m);
     bind_format(m);
 }

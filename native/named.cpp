@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "attributes.h"
 #include "bind_lines.h"
 #include "jsonl.h"
 #include "vw.h"
@@ -245,6 +246,16 @@ void bind_named(nb::module_& m) {
         .def("state", &Columns::state, "(bytes, offsets, columns or None) of the names kept.")
         .def("load", &Columns::load, nb::arg("bytes"), nb::arg("offsets"), nb::arg("columns").none(),
              "Take in what `state` of another gave.");
+
+    m.def(
+        "intern",
+        [](nb::handle x) {
+            Attributes a(x.ptr());
+            nb::object values = a.units ? nb::none() : hand_over(a.values);
+            return nb::make_tuple(hand_over(a.starts), hand_over(a.indptr), hand_over(a.ids), values, Names(a.names.take()));
+        },
+        nb::arg("x"),
+        "Sentences of feature lists or dicts as numbers of names: (starts, indptr, ids, values or None, names).");
 
     m.def(
         "recolumn",

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from novikoff.online_kernel import OnlineKernelPerceptron as OnlineKernelPerceptron
     from novikoff.perceptron import Perceptron as Perceptron
     from novikoff.pocket import Pocket as Pocket
+    from novikoff.sequence_tagger import SequenceTagger as SequenceTagger
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
+    from novikoff.structured.tagger import Tagger as Tagger
     from novikoff.voted import VotedPerceptron as VotedPerceptron
     from novikoff.winnow import Winnow as Winnow
 
@@ -38,6 +40,8 @@ _HOMES = {
     "Perceptron": "novikoff.perceptron",
     "Pocket": "novikoff.pocket",
     "PolynomialExpansion": "novikoff.expansions",
+    "SequenceTagger": "novikoff.sequence_tagger",
+    "Tagger": "novikoff.structured.tagger",
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
@@ -56,6 +60,8 @@ __all__ = [
     "Perceptron",
     "Pocket",
     "PolynomialExpansion",
+    "SequenceTagger",
+    "Tagger",
     "VotedPerceptron",
     "Winnow",
     "__version__",

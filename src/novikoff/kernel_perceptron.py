@@ -25,7 +25,7 @@ from novikoff.labels import Classes
 from novikoff.model import Floats, Ints
 from novikoff.models.dualstate import kernel_state
 from novikoff.models.kernel import KernelModel
-from novikoff.models.loading import load_model
+from novikoff.models.loading import load_classifier
 from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
 from novikoff.report import Report
 from novikoff.training import Plan, Run
@@ -470,7 +470,7 @@ class KernelPerceptron(RowClassifier):
 
         Its predictions and report are those of the saved one, and `partial_fit` goes on from there.
         """
-        model = load_model(path)
+        model = load_classifier(path)
         try:
             if not isinstance(model, KernelModel):
                 raise ValueError("holds a linear model: load it as a Perceptron.")

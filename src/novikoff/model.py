@@ -48,17 +48,15 @@ def width(n_classes: int) -> int:
     return 1 if n_classes == 2 else -(-n_classes // 4) * 4
 
 
-def zeros(d: int, n_classes: int) -> Floats:
-    """Weights of 0, feature by feature, on huge pages where they are many."""
-    shape = d, width(n_classes)
-    size = 8 * shape[0] * shape[1]
+def zeros(shape: tuple[int, int], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+    """An array of zeros, on huge pages where it is large: weights are read here and there."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     if size < HUGE_PAGE:
-        return np.zeros(shape)
+        return np.zeros(shape, dtype)
     raw = np.zeros(size + HUGE_PAGE, dtype=np.uint8)  # no memory yet: pages come when they are written to
     start = -raw.ctypes.data % HUGE_PAGE
-    weights: Floats = raw[start : start + size].view(np.float64).reshape(shape)
-    _core.advise_huge_pages(weights)
-    return weights
+    _core.advise_huge_pages(raw[start : start + size // 8 * 8].view(np.float64))
+    return raw[start : start + size].view(dtype).reshape(shape)
 
 
 class Learner:
@@ -77,9 +75,9 @@ class Learner:
 
     def __init__(self, n_classes: int, n_features: int, settings: Settings) -> None:
         self.n_classes, self.settings = n_classes, settings
-        self.weights = zeros(n_features, n_classes)
+        self.weights = zeros((n_features, width(n_classes)))
         self.bias: Floats = np.zeros(width(n_classes))
-        self.weight_sums = zeros(n_features, n_classes) if settings.average else None
+        self.weight_sums = zeros((n_features, width(n_classes))) if settings.average else None
         self.bias_sums = np.zeros(width(n_classes)) if settings.average else None
         self._connect(zero=True)
 
@@ -181,7 +179,7 @@ class Learner:
         for name in ("weights", "weight_sums"):
             old = getattr(self, name)
             if old is not None:
-                new = zeros(n_features, self.n_classes)
+                new = zeros((n_features, width(self.n_classes)))
                 kept = min(len(old), n_features)
                 new[:kept] = old[:kept]
                 setattr(self, name, new)

@@ -405,6 +405,53 @@ WINNOW_PARAMETERS = PARAMETERS | _table(
     ),
 )
 
+# Sequence taggers: what only they know, and what starts otherwise there.
+TRANSITIONS = ("first-order", "any", "bio", "iobes")
+TAGGER_PARAMETERS = PARAMETERS | _table(
+    Parameter(
+        "features",
+        None,
+        "Templates that make features of tokens with columns, or the name of ready-made ones: 'chunking', "
+        "'pos', 'ner'. None: X has the features, as lists of names or as dicts.",
+        "None, Templates or the name of ready-made ones",
+        lambda v: v is None or _is_name(v) or type(v).__name__ == "Templates",
+    ),
+    replace(PARAMETERS["average"], default=True),
+    replace(PARAMETERS["max_epochs"], default=10),
+    Parameter(
+        "order",
+        "shuffle",
+        "How an epoch visits the sentences. 'shuffle': a new permutation each epoch. 'cyclic': as they lie.",
+        *_one_of("shuffle", "cyclic"),
+    ),
+    Parameter(
+        "min_count",
+        1,
+        "Leave out features that occur fewer times in the training data.",
+        "a whole number ≥ 1",
+        _whole(1),
+    ),
+    Parameter(
+        "transitions",
+        "first-order",
+        "Which label may follow which. 'first-order': those seen in training. 'any': all. 'bio', 'iobes': "
+        "what these schemes allow. Every bigram of labels has a weight.",
+        *_one_of(*TRANSITIONS),
+    ),
+    replace(
+        PARAMETERS["hash_bits"],
+        help="Fix the memory at 2**hash_bits weights a label: a feature's place is a hash of its name, the "
+        "same in every process and on every machine. Values that meet at one place are added.",
+    ),
+    replace(
+        PARAMETERS["early_stopping"],
+        help="Hold sentences out and stop when their tokens' accuracy no longer improves; keeps the best "
+        "epoch's weights.",
+    ),
+    replace(PARAMETERS["validation_fraction"], help="The share of sentences that early stopping holds out."),
+    replace(PARAMETERS["n_jobs"], help="Threads for tagging; −1 for all cores. Never changes a result."),
+)
+
 # Files, streams and the command line: what only they know, and what starts otherwise there.
 FILE_KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")
 FILE_PARAMETERS = PARAMETERS | _table(

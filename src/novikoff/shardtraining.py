@@ -126,8 +126,8 @@ class LinearMethod(Method):
 
     def table(self) -> Table:
         """A new table of zeros."""
-        layers, rows, _ = self.shape
-        return zeros(layers * rows, 2 if self._apart else self.n_classes).reshape(self.shape)
+        layers, rows, columns = self.shape
+        return zeros((layers * rows, columns)).reshape(self.shape)
 
     def begin(self) -> tuple[Table, Standing]:
         return self.begin_from(Model(self.n_classes, self.n_features, self.settings))

@@ -166,9 +166,9 @@ class _Padded:
 
 def loaded(model: Path | None) -> LinearModel | KernelModel | None:
     """The model that the rows are read for, if any."""
-    from novikoff.models.loading import load_model
+    from novikoff.models.loading import load_classifier
 
-    return None if model is None else load_model(model)
+    return None if model is None else load_classifier(model)
 
 
 def opened(

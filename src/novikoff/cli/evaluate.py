@@ -55,9 +55,9 @@ def evaluated(
     """A saved model's predictions on files, counted; and the lines that were passed over."""
     from novikoff.cli.opening import renaming, source_for
     from novikoff.evaluation import evaluate
-    from novikoff.models.loading import load_model
+    from novikoff.models.loading import load_classifier
 
-    linear = load_model(path)
+    linear = load_classifier(path)
     source = source_for(linear, data, reading)
     evaluation = evaluate(linear, source, renaming(linear, relabel or {}), n_jobs=reading.n_jobs, watch=watch)
     return evaluation, source.skipped

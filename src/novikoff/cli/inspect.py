@@ -30,9 +30,9 @@ def inspect(
 
     For example: novikoff inspect spam.novikoff --top 20
     """
-    from novikoff.models.loading import load_model
+    from novikoff.models.loading import load_classifier
 
-    loaded = load_model(model)
+    loaded = load_classifier(model)
     if json:
         output.write_json(_facts(loaded, model, top))
     else:

@@ -54,10 +54,10 @@ def predict(
     Predictions are written as the files are read. With --output the file appears when it is complete.
     """
     from novikoff.cli.opening import source_for
-    from novikoff.models.loading import load_model
+    from novikoff.models.loading import load_classifier
     from novikoff.outfile import written
 
-    fitted = load_model(model)
+    fitted = load_classifier(model)
     source = source_for(fitted, data, reading, labelled=False)
     with nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file:
         for lines in _predictions(fitted, source, reading.n_jobs, scores=scores, as_json=json):

@@ -29,6 +29,7 @@ HOMES = {
     "numbered": ("novikoff.sources.features", "NumberedFeatures"),
     "named": ("novikoff.sources.features", "NamedFeatures"),
     "table": ("novikoff.sources.columns", "TableFeatures"),
+    "templates": ("novikoff.structured.expansion", "TemplateFeatures"),
     "scaling": ("novikoff.scaling", "Scaling"),
 }
 
@@ -316,7 +317,7 @@ def features_state(features: Features) -> State:
 
 def features_from_state(facts: Facts, arrays: Arrays, n_features: int | None) -> Features:
     """The features that `features_state` was taken from: as many as there are weights, if known."""
-    kind = choice(facts, "kind", ("numbered", "named", "table"))
+    kind = choice(facts, "kind", ("numbered", "named", "table", "templates"))
     features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays)
     if n_features is not None and features.n_columns != n_features:
         raise ValueError(f"it has {features.n_columns:,} features by name, but weights for {n_features:,}")

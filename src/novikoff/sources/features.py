@@ -136,3 +136,20 @@ class NamedFeatures(Features):
         features = cls(hash_bits=None if bits is None else int(bits), seed=int(facts["seed"]), fixed=True)
         features._vocabulary.load(arrays["names"], arrays["name_offsets"], arrays.get("name_columns"))
         return features
+
+    def some(self, used: npt.NDArray[np.bool_]) -> NamedFeatures:
+        """Fixed features of which only the used ones are left, in their order.
+
+        >>> features = NamedFeatures()
+        >>> _ = features.place(["age", "job=cook", "height"])
+        >>> features.some(np.array([True, False, True])).names([0, 1])
+        ['age', 'height']
+        """
+        if self.hash_bits is not None:
+            raise ValueError("hashed features share their columns: none can be left out.")
+        names, offsets, _ = self._vocabulary.state()
+        lengths = np.diff(offsets)
+        ends = np.concatenate([[0], np.cumsum(lengths[used])])
+        kept = NamedFeatures(fixed=True)
+        kept._vocabulary.load(names[np.repeat(used, lengths)], ends, None)
+        return kept

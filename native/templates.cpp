@@ -1,0 +1,262 @@
+// Binds templates and the parsers of sentences.
+#include "templates.h"
+
+#include "hand_over.h"
+#include "sentences.h"
+
+namespace {
+
+std::string_view utf8(nb::handle text, const char* what) {
+    Py_ssize_t n;
+    const char* const p = PyUnicode_Check(text.ptr()) ? PyUnicode_AsUTF8AndSize(text.ptr(), &n) : nullptr;
+    if (!p && !PyErr_Occurred()) throw nb::type_error(what);
+    if (!p) throw nb::python_error();
+    return {p, size_t(n)};
+}
+
+nb::object text_of(std::string_view s) {
+    return nb::steal(PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), nullptr));
+}
+
+nb::list texts_of(const NameList& list, int64_t from) {
+    nb::list out;
+    for (int64_t i = from; i < list.size(); ++i) out.append(text_of(list[i]));
+    return out;
+}
+
+int32_t numbered(Vocabulary& values, std::string_view text) {
+    return int32_t(values.number(Vocabulary::key(text), text.data(), text.size()));
+}
+
+// (name, parts, where); a part is (domain, offset, padded).
+using PartArgs = std::tuple<int32_t, int32_t, bool>;
+using TemplateArgs = std::tuple<std::string, std::vector<PartArgs>, std::string>;
+
+struct Index : TemplateIndex {
+    int32_t columns;
+
+    Index(int32_t n_columns, const std::vector<int32_t>& derived, const std::vector<TemplateArgs>& all)
+        : columns(n_columns) {
+        for (int32_t j = 0; j < n_columns; ++j) domains.emplace_back(j, false);
+        for (int32_t base : derived) {
+            if (base < 0 || base >= n_columns) throw std::invalid_argument("there is no such column");
+            domains.emplace_back(base, true);
+        }
+        if (all.size() > 65535) throw std::invalid_argument("more than 65535 templates");
+        for (const auto& [name, parts, where] : all) {
+            Template m;
+            m.name = name;
+            m.where = where == "first" ? Where::first : where == "last" ? Where::last : Where::everywhere;
+            for (const auto& [domain, offset, padded] : parts) {
+                if (domain < 0 || size_t(domain) >= domains.size()) throw std::invalid_argument("there is no such domain");
+                Part part{domain, offset, {}};
+                part.pads.resize(padded ? size_t(std::abs(offset)) : 0, -1);
+                m.parts.push_back(std::move(part));
+            }
+            for (size_t used = 3; used < m.parts.size(); used += 2) m.inner.emplace_back();
+            templates.push_back(std::move(m));
+        }
+    }
+};
+
+SentenceFormat format_of(const std::string& kind, int32_t width, std::vector<int32_t> columns, int32_t label) {
+    SentenceFormat f;
+    f.kind = kind == "tabs" ? SentenceFormat::Kind::tabs
+             : kind == "conllu" ? SentenceFormat::Kind::conllu
+                                : SentenceFormat::Kind::blanks;
+    f.width = width;
+    f.columns = std::move(columns);
+    f.label = label;
+    for (int32_t j : f.columns)
+        if (j < 0 || j >= width) throw std::invalid_argument("a column lies outside of the line");
+    if (label >= width) throw std::invalid_argument("the label lies outside of the line");
+    return f;
+}
+
+// Python's sentences: a token is a str (the only column), a sequence of str, or a dict of them.
+Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t>& places, const nb::list& names) {
+    const size_t k = size_t(index.columns);
+    if (places.size() != k || nb::len(names) != k) throw std::invalid_argument("a place and a name for each column");
+    Tokens out(k);
+    int64_t s = 0, tokens = 0;
+    for (nb::handle sentence : nb::borrow<nb::iterable>(sentences)) {
+        int64_t t = 0;
+        for (nb::handle token : nb::borrow<nb::iterable>(sentence)) {
+            auto where = [&] { return "sentence " + std::to_string(s) + ", token " + std::to_string(t) + ": "; };
+            for (size_t j = 0; j < k; ++j) {
+                nb::object cell;
+                if (PyUnicode_Check(token.ptr())) {
+                    if (places[j] == 0) cell = nb::borrow(token);
+                } else if (PyDict_Check(token.ptr())) {
+                    cell = nb::borrow(PyDict_GetItemWithError(token.ptr(), names[j].ptr()));
+                } else if (PySequence_Check(token.ptr()) && PySequence_Size(token.ptr()) > places[j]) {
+                    cell = nb::steal(PySequence_GetItem(token.ptr(), places[j]));
+                }
+                if (PyErr_Occurred()) throw nb::python_error();
+                if (!cell.is_valid())
+                    throw nb::value_error((where() + "the token has no column " + nb::str(nb::repr(names[j])).c_str() +
+                                           " (number " + std::to_string(places[j]) + ")").c_str());
+                if (cell.is_none()) {
+                    out.cells[j].push(-1);
+                    continue;
+                }
+                if (!PyUnicode_Check(cell.ptr()))
+                    throw nb::type_error((where() + "column " + nb::str(nb::repr(names[j])).c_str() + " holds " +
+                                          nb::str(nb::repr(cell.type())).c_str() + ", expected str").c_str());
+                out.cells[j].push(numbered(index.domains[j].values, utf8(cell, "a cell is a str")));
+            }
+            ++t, ++tokens;
+        }
+        out.starts.push(tokens);
+        ++s;
+    }
+    return out;
+}
+
+nb::tuple handed(Tokens& tokens, Expanded& out) {
+    Growing<int64_t> starts;
+    starts.append(tokens.starts);
+    return nb::make_tuple(hand_over(starts), hand_over(out.indptr), hand_over(out.ids));
+}
+
+}  // namespace
+
+void bind_templates(nb::module_& m) {
+    nb::class_<Tokens>(m, "Tokens", "Sentences as numbers of the values of their cells.")
+        .def_prop_ro("n", &Tokens::size, "Tokens.")
+        .def_prop_ro("n_sentences", &Tokens::sentences);
+
+    nb::class_<Index>(m, "TemplateIndex", "Values, functions of values, and the features that templates make of them.")
+        .def(nb::init<int32_t, const std::vector<int32_t>&, const std::vector<TemplateArgs>&>(), nb::arg("columns"),
+             nb::arg("derived"), nb::arg("templates"))
+        .def_prop_ro("size", &Index::size, "Features so far.")
+        .def("tokens", [](Index& index, nb::handle sentences, const std::vector<int32_t>& places,
+                          const nb::list& names) { return tokens_from(sentences, index, places, names); },
+             nb::arg("sentences"), nb::arg("places"), nb::arg("names"), "Sentences of Python objects as numbers.")
+        .def("underived", [](Index& index, int32_t domain) {
+            const Domain& d = index.domains.at(size_t(domain));
+            return texts_of(index.domains[size_t(d.column)].values.list, int64_t(d.of.size()));
+        }, nb::arg("domain"), "The column's values that the function has not been worked out for.")
+        .def("derive", [](Index& index, int32_t domain, const nb::list& texts) {
+            Domain& d = index.domains.at(size_t(domain));
+            const size_t left = size_t(index.domains[size_t(d.column)].values.size()) - d.of.size();
+            if (!d.derived || nb::len(texts) != left) throw std::invalid_argument("one result for each value left");
+            for (nb::handle text : texts)
+                d.of.push(text.is_none() ? -1 : numbered(d.values, utf8(text, "a function gives a str or None")));
+        }, nb::arg("domain"), nb::arg("texts"), "What the function gives for them: a str, or None.")
+        .def("expand", [](Index& index, Tokens& tokens, bool grow) {
+            Expanded out;
+            {
+                nb::gil_scoped_release nogil;
+                index.expand(tokens, grow, out);
+            }
+            return handed(tokens, out);
+        }, nb::arg("tokens"), nb::arg("grow"), "(starts, indptr, ids) of the features of all tokens.")
+        .def("expand_hashed", [](Index& index, Tokens& tokens, int bits, uint64_t seed) {
+            if (bits < 1 || bits > 30) throw std::invalid_argument("hash_bits must be from 1 to 30");
+            Expanded out;
+            {
+                nb::gil_scoped_release nogil;
+                index.expand_hashed(tokens, bits, seed, out);
+            }
+            return handed(tokens, out);
+        }, nb::arg("tokens"), nb::arg("hash_bits"), nb::arg("seed"), "The same with names hashed.")
+        .def("names", [](const Index& index, const Order& features) {
+            nb::list out;
+            for (size_t i = 0; i < features.shape(0); ++i) {
+                const int64_t f = features.data()[i];
+                if (f < 0 || f >= index.size()) throw nb::index_error(("there is no feature " + std::to_string(f)).c_str());
+                out.append(text_of(index.name(f)));
+            }
+            return out;
+        }, nb::arg("features"), "What features are called.")
+        .def("values", [](const Index& index, int32_t domain) {
+            return texts_of(index.domains.at(size_t(domain)).values.list, 0);
+        }, nb::arg("domain"), "All values of a domain, in order.")
+        .def("state", [](const Index& index) {
+            Growing<uint16_t> order;
+            order.append(index.order());
+            nb::list rows;
+            for (const Template& t : index.templates) {
+                Growing<int32_t> copy;
+                copy.append(t.rows);
+                rows.append(hand_over(copy));
+            }
+            return nb::make_tuple(hand_over(order), rows);
+        }, "(the template of each feature, the values of each template's features).")
+        .def("load", [](Index& index, const std::vector<std::vector<std::string>>& values, const Vector<const uint16_t>& order,
+                        const std::vector<Vector<const int32_t>>& rows) {
+            if (index.size() || values.size() != index.domains.size() || rows.size() != index.templates.size())
+                throw std::invalid_argument("the features do not fit the templates");
+            for (size_t d = 0; d < values.size(); ++d) {
+                Domain& domain = index.domains[d];
+                for (const std::string& text : values[d]) {
+                    const int64_t before = domain.values.size();
+                    if (numbered(domain.values, text) != before) throw std::invalid_argument("a value comes twice");
+                }
+                domain.kept = domain.values.size();
+            }
+            std::vector<size_t> at(rows.size(), 0);
+            const int32_t nothing = 0;
+            for (size_t i = 0; i < order.shape(0); ++i) {
+                const size_t k = order.data()[i];
+                if (k >= rows.size()) throw std::invalid_argument("a feature has no template");
+                const size_t n = index.templates[k].parts.size();
+                if (at[k] + std::max(n, size_t(1)) > std::max(rows[k].shape(0), size_t(n ? 0 : 1)))
+                    throw std::invalid_argument("a template has too few features");
+                const int32_t* const row = n ? rows[k].data() + at[k] : &nothing;
+                at[k] += std::max(n, size_t(1));
+                for (size_t j = 0; j < n; ++j)
+                    if (row[j] < 0 || row[j] >= index.domains[size_t(index.templates[k].parts[j].domain)].values.size())
+                        throw std::invalid_argument("a feature has a value that does not exist");
+                if (index.find(k, row) >= 0) throw std::invalid_argument("a feature comes twice");
+                index.add(k, row);
+            }
+            for (size_t k = 0; k < rows.size(); ++k)
+                if (index.templates[k].parts.size() && at[k] != rows[k].shape(0))
+                    throw std::invalid_argument("a template has too many features");
+        }, nb::arg("values"), nb::arg("order"), nb::arg("rows"), "Take in the values and features of a saved table.")
+        .def("forget", [](Index& index, int64_t more_than) {
+            for (const Domain& d : index.domains)
+                if (d.values.size() - d.kept > more_than) {
+                    index.forget();
+                    return;
+                }
+        }, nb::arg("more_than"), "Let go of values that a saved table does not know, when there are many.");
+
+    m.def("whole_sentences", [](const Vector<const uint8_t>& text) {
+        return whole_sentences(reinterpret_cast<const char*>(text.data()), text.shape(0));
+    }, nb::arg("text"), "Where the last whole sentence of the text ends.");
+
+    nb::class_<ColumnLines>(m, "ColumnLines", "A parser of sentences whose lines are cells.")
+        .def("__init__", [](ColumnLines* self, const std::string& kind, int32_t width, std::vector<int32_t> columns,
+                            int32_t label) { new (self) ColumnLines(format_of(kind, width, std::move(columns), label)); },
+             nb::arg("kind"), nb::arg("width"), nb::arg("columns"), nb::arg("label"))
+        .def("parse", [](ColumnLines& lines, const Vector<const uint8_t>& text, Index& index) -> std::optional<Tokens> {
+            if (lines.format.columns.size() != size_t(index.columns))
+                throw std::invalid_argument("the parser and the table differ in their columns");
+            const char* const p = reinterpret_cast<const char*>(text.data());
+            Tokens out(lines.format.columns.size());
+            nb::gil_scoped_release nogil;
+            if (!lines.parse(p, p + text.shape(0), out, index.domains)) return std::nullopt;
+            return out;
+        }, nb::arg("text"), nb::arg("index"), "The tokens of whole sentences; None leaves the reason in `problem`.")
+        .def_prop_ro("problem", [](const ColumnLines& lines) { return lines.problem; })
+        .def_prop_ro("lines", [](const ColumnLines& lines) { return lines.lines; })
+        .def_prop_ro("label_values", [](const ColumnLines& lines) { return texts_of(lines.label_values.list, 0); })
+        .def("labels", [](const ColumnLines& lines) {
+            Growing<int32_t> copy;
+            copy.append(lines.labels);
+            return hand_over(copy);
+        })
+        .def("lines_of", [](const ColumnLines& lines) {
+            Growing<int32_t> copy;
+            copy.append(lines.lines_of);
+            return hand_over(copy);
+        })
+        .def("spots", [](const ColumnLines& lines) {
+            Growing<int64_t> copy;
+            copy.append(lines.spots);
+            return hand_over(copy);
+        });
+}

@@ -1,0 +1,332 @@
+"""`SequenceTagger`: the structured perceptron for sequences, with scikit-learn's conventions."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from os import PathLike, fspath
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from novikoff.classifier import generator
+from novikoff.labels import Classes
+from novikoff.parameters import TAGGER_PARAMETERS, check_parameters, default, parameter_help
+from novikoff.report import Report
+from novikoff.structured import fitting, reading, tagging
+from novikoff.structured.sequences import Floats
+from novikoff.structured.tagger import Tagger
+from novikoff.structured.templates import Templates
+from novikoff.training import Plan, Run
+
+
+def _default(name: str) -> Any:
+    return default(name, TAGGER_PARAMETERS)
+
+
+class SequenceTagger(BaseEstimator):  # type: ignore[misc]
+    """Labels for the tokens of sequences: the structured perceptron with exact first-order decoding.
+
+    A labelling's score is the sum of the weights of its (feature, label) pairs and of its label bigrams. The
+    decoder finds the labelling of the highest score among all that are allowed, and of several the one that
+    is smallest read from the end. Where it differs from the right one, the weights move by the difference of
+    their features (Collins 2002).
+
+    X is a list of sentences. A sentence is a list of tokens; a token is a list of feature names, or a dict as
+    sklearn-crfsuite takes them: ``{{"w": "the", "upper": False, "len": 3}}``.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of labels, sorted
+    history_ : list of dict
+        A record an epoch: mistakes (sentences with a wrong label), updates, wrong tokens, ‖w‖, seconds.
+    n_epochs_, n_mistakes_, n_updates_ : int
+        Over all calls.
+    converged_ : bool
+        Whether the last epoch made no update.
+    verdict_ : "separated" or "undecided"
+        "separated": by the last weights every sentence's own labelling is strictly above all others.
+    margin_, margin_upper_ : float
+        The margin γ of the data lies between them once they are separated.
+    radius_ : float
+        R, the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update. Mistakes are at most (R/γ)².
+    training_errors_ : int or None
+        Sentences that `predict` gets wrong of those that `fit` had; None after `partial_fit`.
+    n_features_in_ : int
+        Features with a number.
+
+    Examples
+    --------
+    >>> import novikoff
+    >>> X = [[["w=the"], ["w=dog"], ["w=barks"]], [["w=cats"], ["w=sleep"]], [["w=a"], ["w=cat"]]]
+    >>> y = [["DET", "NOUN", "VERB"], ["NOUN", "VERB"], ["DET", "NOUN"]]
+    >>> tagger = novikoff.SequenceTagger(random_state=0).fit(X, y)
+    >>> tagger.predict([[["w=a"], ["w=dog"], ["w=sleep"]]])
+    [['DET', 'NOUN', 'VERB']]
+    >>> tagger.verdict_, tagger.score(X, y)
+    ('separated', 1.0)
+    """
+
+    _names = (
+        "features",
+        "average",
+        "max_epochs",
+        "order",
+        "random_state",
+        "min_count",
+        "transitions",
+        "hash_bits",
+        "early_stopping",
+        "validation_fraction",
+        "n_epochs_no_change",
+        "n_jobs",
+        "verbose",
+        "callback",
+    )
+
+    def __init__(
+        self,
+        *,
+        features: Any = _default("features"),
+        average: bool = _default("average"),
+        max_epochs: int = _default("max_epochs"),
+        order: str = _default("order"),
+        random_state: Any = _default("random_state"),
+        min_count: int = _default("min_count"),
+        transitions: str = _default("transitions"),
+        hash_bits: int | None = _default("hash_bits"),
+        early_stopping: bool = _default("early_stopping"),
+        validation_fraction: float = _default("validation_fraction"),
+        n_epochs_no_change: int = _default("n_epochs_no_change"),
+        n_jobs: int | None = _default("n_jobs"),
+        verbose: int = _default("verbose"),
+        callback: Any = _default("callback"),
+    ) -> None:
+        self.features = features
+        self.average = average
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.min_count = min_count
+        self.transitions = transitions
+        self.hash_bits = hash_bits
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # -- learning ----------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from sentences X and their labels y.
+
+        Parameters
+        ----------
+        X : list of sentences
+        y : list of label lists, one label a token
+
+        Raises
+        ------
+        ValueError, TypeError
+            When something is wrong with X or y, with the sentence and token; the model stays as it was.
+        KeyboardInterrupt
+            When interrupted: with the weights so far, which can be used.
+        """
+        check_parameters(self, self._names, TAGGER_PARAMETERS)
+        features = reading.begin(self._templates(), self.hash_bits)
+        x = reading.sequences(X, features)
+        reading.check_lengths(x, y)
+        classes = reading.found_labels(y)
+        labels = reading.numbered(y, classes, x.n_tokens)
+        tagger = fitting.train(
+            features,
+            x,
+            labels,
+            classes.labels,
+            self._plan(),
+            average=bool(self.average),
+            transitions=self.transitions,
+            min_count=int(self.min_count),
+            **self._about(),
+        )
+        self._set_tagger(tagger)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """One pass over more sentences, in their order. New features are added; new labels are refused.
+
+        Parameters
+        ----------
+        X, y : as for `fit`
+        classes : list of labels, optional
+            All that there will ever be. Needed in the first call, unless its y has them all.
+        """
+        check_parameters(self, self._names, TAGGER_PARAMETERS)
+        if self.min_count > 1:
+            raise ValueError(
+                f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
+            )
+        begun = "_tagger" in vars(self)
+        if begun:
+            self._check_unchanged()
+            features = reading.copied(
+                self._tagger.features
+            )  # so that the model stays as it is, should y be bad
+        else:
+            features = reading.begin(self._templates(), self.hash_bits)
+        x = reading.sequences(X, features)
+        reading.check_lengths(x, y)
+        if begun:
+            known = Classes(self.classes_)
+            if classes is not None:
+                known.check_same(classes)
+        else:
+            known = reading.found_labels(y if classes is None else [classes])
+        labels = reading.numbered(y, known, x.n_tokens)
+        reading.check_known(x, labels, y, known)
+        how = {"average": bool(self.average), "transitions": self.transitions, **self._about()}
+        earlier = self._tagger if begun else None
+        self._set_tagger(fitting.go_on(earlier, features, x, labels, known.labels, **how))
+        return self
+
+    def _check_unchanged(self) -> None:
+        tagger, templates = self._tagger, self._templates()
+        average, known = tagger.transition_sums is not None, getattr(tagger.features, "templates", None)
+        same = average == bool(self.average) and tagger.features.hash_bits == self.hash_bits
+        if not same or (known and known.text) != (templates and templates.text):
+            raise ValueError(
+                "partial_fit cannot change features, average or hash_bits of a model: fit a clone."
+            )
+
+    def _templates(self) -> Templates | None:
+        return Templates.named(self.features) if isinstance(self.features, str) else self.features
+
+    def _about(self) -> dict[str, Any]:
+        """What the model says of how it was made."""
+        params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
+        if not isinstance(params["random_state"], Integral):
+            params["random_state"] = None
+        params |= {"callback": None, "features": None}  # the model has its features
+        return {"parameters": params, "name": type(self).__name__, "order": self.order}
+
+    def _plan(self) -> Plan:
+        return Plan(
+            max_epochs=int(self.max_epochs),
+            order=self.order,
+            rng=generator(self.random_state),
+            early_stopping=bool(self.early_stopping),
+            validation_fraction=float(self.validation_fraction),
+            n_epochs_no_change=int(self.n_epochs_no_change),
+            n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+            callback=self.callback,
+        )
+
+    def _set_tagger(self, tagger: Tagger) -> None:
+        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
+        run, counts = tagger.run or Run(), tagger.counts
+        self._tagger = tagger
+        self.classes_ = tagger.classes
+        self.n_features_in_ = tagger.n_seen
+        self.history_ = run.history
+        self.n_epochs_ = len(run.history)
+        self.n_mistakes_, self.n_updates_ = counts.mistakes, counts.updates
+        self.converged_, self.verdict_ = run.converged, run.verdict
+        self.radius_ = float(np.sqrt(counts.radius2))
+        self.margin_, self.margin_upper_ = run.margin, tagging.margin_upper(counts)
+        self.training_errors_ = run.training_errors
+        if run.interrupted:
+            raise KeyboardInterrupt
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_tagger" in vars(self)
+
+    # -- using ---------------------------------------------------------------------------------------
+    def predict(self, X: Any) -> list[list[Any]]:
+        """The labels of each sentence."""
+        check_is_fitted(self)
+        return self._tagger.tag(X, self.n_jobs)
+
+    def predict_marginal_scores(self, X: Any) -> list[Floats]:
+        """For each sentence an array: by how much each token's label beats the runner-up.
+
+        The runner-up at a position is the best labelling of the whole sentence with any other label there.
+        These are differences of scores, ≥ 0 and without an upper end, not probabilities; 0 is a tie, and
+        infinity means that no other label is allowed.
+        """
+        check_is_fitted(self)
+        return self._tagger.margins(X, self.n_jobs)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of tokens whose label is right."""
+        check_is_fitted(self)
+        x = self._tagger.sequences(X)
+        reading.check_lengths(x, y)
+        labels = reading.numbered(y, Classes(self.classes_), x.n_tokens)
+        if not len(labels):
+            raise ValueError("there are no tokens to score: every sentence is empty.")
+        return float(np.mean(tagging.tag(self._tagger.scorer, x, self.n_jobs) == labels))
+
+    def top_features(
+        self, label: Any = None, n: int = 20, *, against: bool = False
+    ) -> list[tuple[str, Any, float]]:
+        """The heaviest (feature, label, weight), of one label or all; with `against` the most negative."""
+        check_is_fitted(self)
+        return self._tagger.top_features(label, n, against=against)
+
+    def top_transitions(self, n: int = 20, *, against: bool = False) -> list[tuple[Any, Any, float]]:
+        """The heaviest (label before, label after, weight); with `against` the most negative."""
+        check_is_fitted(self)
+        return self._tagger.top_transitions(n, against=against)
+
+    def report(self) -> Report:
+        """The outcome of training as an object that prints itself, in text and in HTML."""
+        check_is_fitted(self)
+        report = self._tagger.report
+        assert report is not None
+        return report
+
+    # -- files ---------------------------------------------------------------------------------------
+    def to_model(self) -> Tagger:
+        """The fitted model as a `Tagger`, which shares its memory and needs no scikit-learn."""
+        check_is_fitted(self)
+        return self._tagger
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of data only, at once or not at all."""
+        self.to_model().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """The estimator in a file, from `save` or the command line. Runs no code from the file."""
+        tagger = Tagger.load(path)
+        try:
+            return cls.from_model(tagger)
+        except ValueError as error:
+            raise ValueError(f"{fspath(path)}: {error}") from None
+
+    @classmethod
+    def from_model(cls, tagger: Tagger) -> Self:
+        """The estimator around a `Tagger`, which shares its memory."""
+        params = {name: value for name, value in tagger.parameters.items() if name in cls._names}
+        params |= {  # what was learned with has the last word
+            "features": getattr(tagger.features, "templates", None),
+            "hash_bits": tagger.features.hash_bits,
+            "average": tagger.transition_sums is not None,
+        }
+        self = cls(**params)
+        check_parameters(self, cls._names, TAGGER_PARAMETERS)
+        self._set_tagger(tagger)
+        return self
+
+
+assert SequenceTagger.__doc__ is not None
+SequenceTagger.__doc__ = SequenceTagger.__doc__.format(
+    parameters=parameter_help(SequenceTagger._names, TAGGER_PARAMETERS).replace("\n", "\n    ")
+)

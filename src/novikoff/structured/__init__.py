@@ -1,0 +1,1 @@
+"""Structured perceptrons: outputs that have parts, such as the labels of a sentence's words."""

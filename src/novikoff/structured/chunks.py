@@ -1,0 +1,173 @@
+"""Labels that spell chunks, such as B-NP I-NP O: precision, recall and F1 as conlleval counts them.
+
+A label is ``O``, or a place and a type: ``B-NP`` begins a chunk, ``I-NP`` goes on with it, and in the finer
+scheme ``E-NP`` (or ``L-``) ends one and ``S-NP`` (or ``U-``) is one by itself. A token of a chunk begins a new
+one if it says so (B, S), if nothing is open before it (the sentence begins, O, E, S), or if the type changes;
+so labels without any B, and labels that break the scheme, have chunks too. A chunk found is right when a true
+one has the same first and last token and the same type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int32]
+
+O, B, I, E, S = range(5)  # noqa: E741
+PLACES = {"B": B, "I": I, "E": E, "L": E, "S": S, "U": S}
+
+
+@dataclass(frozen=True)
+class Score:
+    """Chunks that are true, found, and both; and the shares that come of it."""
+
+    true: int = 0
+    found: int = 0
+    right: int = 0
+
+    @property
+    def precision(self) -> float:
+        """The share of what was found that is right; 0 when nothing was found."""
+        return self.right / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of what is true that was found; 0 when there is nothing."""
+        return self.right / self.true if self.true else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2 * self.right / (self.true + self.found) if self.true + self.found else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "true": self.true,
+            "found": self.found,
+            "right": self.right,
+        }
+
+
+@dataclass(frozen=True)
+class ChunkScores:
+    """How labels compare with the true ones, chunk by chunk.
+
+    Printed, it looks as what conlleval prints, in percent.
+    """
+
+    all: Score
+    types: dict[str, Score] = field(default_factory=dict)
+    tokens: int = 0
+    right_tokens: int = 0
+
+    @property
+    def accuracy(self) -> float:
+        """The share of tokens whose label is right."""
+        return self.right_tokens / self.tokens if self.tokens else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        types = {name: score.as_dict() for name, score in self.types.items()}
+        return {**self.all.as_dict(), "accuracy": self.accuracy, "tokens": self.tokens, "types": types}
+
+    def __str__(self) -> str:
+        width = max([5, *(len(name) for name in self.types)])
+        lines = [
+            f"processed {self.tokens:,} tokens with {self.all.true:,} chunks; found: {self.all.found:,} "
+            f"chunks; correct: {self.all.right:,}.",
+            f"accuracy: {100 * self.accuracy:6.2f}%",
+        ]
+        for name, score in [("all", self.all), *self.types.items()]:
+            lines.append(
+                f"{name:>{width}}: precision: {100 * score.precision:6.2f}%; recall: "
+                f"{100 * score.recall:6.2f}%; FB1: {100 * score.f1:6.2f}  {score.found:,}"
+            )
+        return "\n".join(lines)
+
+
+def spell_chunks(labels: Sequence[str]) -> bool:
+    """Whether labels are O or a place and a type.
+
+    >>> spell_chunks(["B-NP", "I-NP", "O"]), spell_chunks(["NOUN", "VERB"])
+    (True, False)
+    """
+    return any(la != "O" for la in labels) and all(la == "O" or _parted(la)[0] != O for la in labels)
+
+
+def chunk_scores(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]]) -> ChunkScores:
+    """Score the labels of sentences, given as lists of lists.
+
+    >>> scores = chunk_scores([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "I-NP", "O", "B-NP"]])
+    >>> scores.all.precision, scores.all.recall, scores.types["VP"].true, scores.accuracy
+    (0.5, 0.5, 1, 0.75)
+    """
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"there are {len(y_true)} sentences with true labels, but {len(y_pred)} to score.")
+    for s, (a, b) in enumerate(zip(y_true, y_pred, strict=True)):
+        if len(a) != len(b):
+            raise ValueError(f"sentence {s}: there are {len(a)} true labels, but {len(b)} to score.")
+    index: dict[str, int] = {}
+    true, found = (
+        np.array([index.setdefault(la, len(index)) for sentence in y for la in sentence], dtype=np.int32)
+        for y in (y_true, y_pred)
+    )
+    starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in y_true])]).astype(np.int64)
+    return score_numbers(list(index), starts, true, found)
+
+
+def score_numbers(
+    labels: Sequence[str], starts: npt.NDArray[np.int64], true: Ints, found: Ints
+) -> ChunkScores:
+    """The same for labels as numbers: sentence s is tokens ``starts[s]:starts[s + 1]``."""
+    parted = [_parted(label) for label in labels]
+    names = sorted({name for _, name in parted})
+    places = np.array([place for place, _ in parted], dtype=np.int8)
+    types = np.array([names.index(name) for _, name in parted], dtype=np.int32)
+    first = np.zeros(len(true) + 1, dtype=bool)
+    first[starts] = True
+    a, b = (_chunks(places[numbers], types[numbers], first[:-1]) for numbers in (true, found))
+    right = a[0][_right(a, b)]
+    counts = [np.bincount(types[true[begins]], minlength=len(names)) for begins in (a[0], right)]
+    count_found = np.bincount(types[found[b[0]]], minlength=len(names))
+    scores = {
+        name: Score(int(counts[0][k]), int(count_found[k]), int(counts[1][k]))
+        for k, name in enumerate(names)
+        if counts[0][k] or count_found[k]
+    }
+    return ChunkScores(
+        Score(len(a[0]), len(b[0]), len(right)), scores, len(true), int(np.count_nonzero(true == found))
+    )
+
+
+def _parted(label: str) -> tuple[int, str]:
+    """The place and the type; O for what is neither O nor a chunk's label."""
+    place, mark, name = label.partition("-")
+    return (PLACES[place], name) if mark and place in PLACES else (O, "")
+
+
+def _chunks(places: Any, types: Any, first: Any) -> tuple[Any, Any, Any]:
+    """The first tokens, last tokens and types of all chunks, in order."""
+    before = np.where(first, O, np.concatenate([[O], places[:-1]]))
+    same = np.concatenate([[False], types[1:] == types[:-1]])[: len(types)]
+    inside = places != O
+    goes_on = ((places == I) | (places == E)) & ((before == B) | (before == I)) & same
+    begins = np.flatnonzero(inside & ~goes_on)
+    ends = np.flatnonzero(inside & ~np.concatenate([goes_on[1:], [False]])[: len(types)])
+    return begins, ends, types[begins]
+
+
+def _right(a: tuple[Any, Any, Any], b: tuple[Any, Any, Any]) -> Any:
+    """Which chunks of the first are also among the second."""
+    if not len(b[0]):
+        return np.zeros(len(a[0]), dtype=bool)
+    at = np.minimum(np.searchsorted(b[0], a[0]), len(b[0]) - 1)
+    return (b[0][at] == a[0]) & (b[1][at] == a[1]) & (b[2][at] == a[2])
