@@ -9,7 +9,7 @@ from novikoff import _core
 SCRIPT = """
 import hashlib, warnings
 import numpy as np, scipy.sparse as sp
-from novikoff import KernelPerceptron, OnlinePerceptron, Perceptron, VotedPerceptron, _core
+from novikoff import KernelPerceptron, OnlinePerceptron, Perceptron, SequenceTagger, VotedPerceptron, _core
 from novikoff.kernels import BY_NAME
 from novikoff.parameters import RULES
 warnings.simplefilter("ignore")
@@ -38,6 +38,12 @@ for K in (2, 3, 11):
             model = KernelPerceptron(budget=20, budget_policy=policy, max_epochs=2, random_state=1)
             model.fit(layout, y)
             digest.update(model.dual_coef_.tobytes())
+    dicts = [{f"f{j}": v for j, v in enumerate(row) if v > 0.5} for row in X]
+    tokens = [dicts[i : i + 6] for i in range(0, 300, 6)]
+    for x in (tokens, [[list(token) for token in sentence] for sentence in tokens]):
+        tagger = SequenceTagger(random_state=1).fit(x, y.reshape(-1, 6).tolist())
+        digest.update(tagger.to_model().scorer.w.tobytes())
+        digest.update(np.concatenate(tagger.predict_marginal_scores(x)).tobytes())
 stream = OnlinePerceptron("pa1", average=True)
 for row, label in zip(X, y):
     stream.learn_one({f"f{j}": v for j, v in enumerate(row)}, int(label))

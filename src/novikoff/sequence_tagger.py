@@ -155,8 +155,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             min_count=int(self.min_count),
             **self._about(),
         )
-        self._set_tagger(tagger)
-        return self
+        return self._finish(tagger)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One pass over more sentences, in their order. New features are added; new labels are refused.
@@ -175,9 +174,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         begun = "_tagger" in vars(self)
         if begun:
             self._check_unchanged()
-            features = reading.copied(
-                self._tagger.features
-            )  # so that the model stays as it is, should y be bad
+            features = reading.copied(self._tagger.features)  # the model's own stay as they are
         else:
             features = reading.begin(self._templates(), self.hash_bits)
         x = reading.sequences(X, features)
@@ -192,8 +189,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         reading.check_known(x, labels, y, known)
         how = {"average": bool(self.average), "transitions": self.transitions, **self._about()}
         earlier = self._tagger if begun else None
-        self._set_tagger(fitting.go_on(earlier, features, x, labels, known.labels, **how))
-        return self
+        return self._finish(fitting.go_on(earlier, features, x, labels, known.labels, **how))
 
     def _check_unchanged(self) -> None:
         tagger, templates = self._tagger, self._templates()
@@ -229,7 +225,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         )
 
     def _set_tagger(self, tagger: Tagger) -> None:
-        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
+        """Set every fitted attribute."""
         run, counts = tagger.run or Run(), tagger.counts
         self._tagger = tagger
         self.classes_ = tagger.classes
@@ -241,8 +237,13 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.radius_ = float(np.sqrt(counts.radius2))
         self.margin_, self.margin_upper_ = run.margin, tagging.margin_upper(counts)
         self.training_errors_ = run.training_errors
-        if run.interrupted:
+
+    def _finish(self, tagger: Tagger) -> Self:
+        """An interrupted run is usable, and its interrupt raised again."""
+        self._set_tagger(tagger)
+        if tagger.run is not None and tagger.run.interrupted:
             raise KeyboardInterrupt
+        return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_tagger" in vars(self)

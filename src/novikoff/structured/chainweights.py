@@ -53,6 +53,7 @@ class Counts:
     norm2: float = 0.0  # ‖w‖²
     radius2: float = 0.0  # the largest ‖Φ(x, y) − Φ(x, ŷ)‖² of an update
     largest: float = 0.0  # an upper bound of |w|, element by element
+    dropped: int = 0  # updates made after the weights that early stopping kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,8 @@ class ChainWeights:
 
     A feature gets a row with its first update: `slots` has its number by feature, 0 while there is none, and
     row 0 stays zero. Rows are padded to whole vectors of labels. Weights are int32 while every feature's
-    value is 1, else float64. With N visits and sums u the mean of the weights after each visit is (N·w − u)/N.
+    value is 1, else float64. With N visits and sums u the mean of the weights after each visit is
+    (N·w − u)/N.
     """
 
     n_labels: int
@@ -107,7 +109,7 @@ class ChainWeights:
         counts: Counts,
         whole: bool | None = None,
     ) -> ChainWeights:
-        """The weights that `pairs` and `bigrams` were taken from; int32 if `whole`, None: where they can be."""
+        """The weights that `pairs` and `bigrams` were taken from; `whole`: as int32, None: if they can be."""
         if whole is None:
             whole = bool((pairs.w == np.trunc(pairs.w)).all() and np.abs(pairs.w).max(initial=0) < 2**30)
         made = cls.zeros(len(pairs.at) - 1, allowed, average=pairs.u is not None, whole=whole)
@@ -121,7 +123,8 @@ class ChainWeights:
             assert sums is not None
             made.emission_sums[rows, pairs.label] = pairs.u
             made.transition_sums[:, : made.n_labels] = sums
-        made.counts = replace(counts)
+        largest = max(float(np.abs(a).max(initial=0)) for a in (pairs.w, transitions))
+        made.counts = replace(counts, largest=max(largest, counts.largest))
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -180,7 +183,7 @@ class ChainWeights:
         return self.transitions[:, : self.n_labels].astype(np.float64), sums
 
 
-_COUNTS = [f.name for f in fields(Counts)]
+_COUNTS = [f.name for f in fields(Counts) if f.name != "dropped"]  # those that native code counts
 
 
 class Scorer:

@@ -33,8 +33,6 @@ def copied(features: SequenceFeatures) -> SequenceFeatures:
 
 def sequences(X: Any, features: SequenceFeatures) -> Sequences:
     """Sentences as feature numbers. New features get one, or are left out where `features` is fixed."""
-    if isinstance(X, Sequences):
-        return X
     if isinstance(features, TemplateFeatures):
         return features.expand(X)
     x, names = Sequences.from_lists(X)

@@ -142,8 +142,8 @@ class Tagger:
 
     # -- using it ----------------------------------------------------------------------------------
     def sequences(self, X: Any) -> Sequences:
-        """Sentences as feature numbers of this model."""
-        return reading.sequences(X, self.features)
+        """Sentences as feature numbers of this model; those that are already stay as they are."""
+        return X if isinstance(X, Sequences) else reading.sequences(X, self.features)
 
     def tag(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
         """The labels of each sentence."""

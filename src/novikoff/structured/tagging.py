@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -33,6 +34,12 @@ def epoch(weights: ChainWeights, x: Sequences, labels: Ids, order: Offsets | Non
     try:
         for begin, end in x.ranges(CALL_WORK, weights.n_labels, order):
             native.epoch(x.native, labels, order, begin, end)
+            if not math.isfinite(native.norm2):
+                most = 1.0 if x.values is None else float(np.abs(x.values).max(initial=0))
+                raise ValueError(
+                    "the weights grow beyond what a float can hold: scale the values of the features down, "
+                    f"of which the largest is {most:g}."
+                )
     finally:
         weights.take_counts(native)
 
@@ -74,13 +81,14 @@ def fit(weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> Run:
     With early stopping some sentences are held out, and the weights of the epoch that labelled most of their
     tokens right are kept. An interrupt ends the run where it is, with weights that can be used.
     """
-    kept, held_out = _split(len(x), plan)
+    kept, held = _split(len(x), plan)
+    held_out = None if held is None else subset(x, labels, held)
     run = Run(n_rows=len(x) if kept is None else len(kept))
     n, best, since_best = run.n_rows, -1.0, 0
     best_weights: ChainWeights | None = None
     try:
         for number in range(plan.max_epochs):
-            started, before = time.perf_counter(), Counts(**vars(weights.counts))
+            started, before = time.perf_counter(), replace(weights.counts)
             order = kept
             if plan.order == "shuffle":
                 order = plan.rng.permutation(n) if kept is None else kept[plan.rng.permutation(n)]
@@ -89,7 +97,7 @@ def fit(weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> Run:
             run.history.append(record)
             run.converged = record["updates"] == 0
             if held_out is not None:
-                score = _accuracy(weights, x, labels, held_out, plan.n_jobs)
+                score = _accuracy(scorer(weights), *held_out, plan.n_jobs)
                 record["validation_score"] = score
                 since_best = 0 if score > best else since_best + 1
                 if score > best:
@@ -111,7 +119,7 @@ def learn(weights: ChainWeights, x: Sequences, labels: Ids) -> Run:
     run, started, before = (
         Run(n_rows=len(x), as_given=True),
         time.perf_counter(),
-        Counts(**vars(weights.counts)),
+        replace(weights.counts),
     )
     try:
         epoch(weights, x, labels)
@@ -143,12 +151,8 @@ def _split(n: int, plan: Plan) -> tuple[Offsets | None, Offsets | None]:
     return np.sort(shuffled[count:]), np.sort(shuffled[:count])
 
 
-def _accuracy(
-    weights: ChainWeights, x: Sequences, labels: Ids, sentences: Offsets, n_jobs: int | None
-) -> float:
-    some, own = subset(x, labels, sentences)
-    found = tag(scorer(weights), some, n_jobs)
-    return float(np.mean(found == own)) if len(own) else 1.0
+def _accuracy(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None) -> float:
+    return float(np.mean(tag(of, x, n_jobs) == labels)) if len(labels) else 1.0
 
 
 def subset(x: Sequences, labels: Ids, sentences: Offsets) -> tuple[Sequences, Ids]:
@@ -172,9 +176,14 @@ def _spans(at: Offsets, chosen: Offsets) -> Offsets:
 
 def _restore(weights: ChainWeights, best: ChainWeights) -> None:
     """Back to the best epoch's weights. The counts stay: they are of the whole run."""
-    counts = weights.counts
+    counts, dropped = weights.counts, weights.counts.updates - best.counts.updates
     vars(weights).update(vars(best))
-    weights.counts = Counts(**{**vars(counts), "visits": best.counts.visits, "norm2": best.counts.norm2})
+    weights.counts = replace(
+        counts,
+        visits=best.counts.visits,
+        norm2=best.counts.norm2,
+        dropped=counts.dropped + dropped,
+    )
 
 
 def scorer(weights: ChainWeights, pairs: Pairs | None = None, *, last: bool = False) -> Scorer:
@@ -271,7 +280,8 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
 
 def margin_upper(counts: Counts) -> float:
     """‖w‖/updates, which is at least γ; infinite before the first update."""
-    return math.sqrt(counts.norm2) / counts.updates if counts.updates else math.inf
+    made = counts.updates - counts.dropped
+    return math.sqrt(counts.norm2) / made if made else math.inf
 
 
 def errors(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None) -> int:
