@@ -451,6 +451,13 @@ TAGGER_PARAMETERS = PARAMETERS | _table(
     replace(PARAMETERS["validation_fraction"], help="The share of sentences that early stopping holds out."),
     replace(PARAMETERS["n_jobs"], help="Threads for tagging; −1 for all cores. Never changes a result."),
 )
+DISTRIBUTED_TAGGER_PARAMETERS = TAGGER_PARAMETERS | _table(
+    *(DISTRIBUTED_PARAMETERS[name] for name in ("mixing", "client", "checkpoint")),
+    replace(
+        DISTRIBUTED_PARAMETERS["n_shards"],
+        help="Into how many shards to cut the sentences. None, for files only: each file is a shard.",
+    ),
+)
 
 # Files, streams and the command line: what only they know, and what starts otherwise there.
 FILE_KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")

@@ -46,7 +46,7 @@ class SentenceShard:
         return digest_of(self.x.starts, self.x.indptr, self.x.ids, self.x.values, self.labels)
 
 
-BEGIN = {"visits": 0, "mistakes": 0, "updates": 0, "wrong_tokens": 0}
+BEGIN: dict[str, Any] = {"visits": 0, "mistakes": 0, "updates": 0, "wrong_tokens": 0}
 BEGIN |= {"radius2": 0.0, "largest": 0.0, "step_sum": 0.0}
 
 

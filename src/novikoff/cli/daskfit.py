@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,22 +68,18 @@ def learn(
     made: dict[str, Any],
 ) -> tuple[LinearModel, Skipped]:
     """Learn on the cluster; the cluster is left as it was, whatever happens."""
-    import logging
-
     from novikoff.dask import cluster as clusters
     from novikoff.dask.files import load_files
     from novikoff.dask.fitting import learn as learn_shards
-    from novikoff.dask.shards import released
     from novikoff.labels import as_text
     from novikoff.models.linear import LinearModel
     from novikoff.shardtraining import LinearMethod
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told once, below
     where = None if cluster.dask == "local" else cluster.dask
     try:
-        with clusters.connected(where) as client, clusters.watched(client):
+        with _hushed(), clusters.session(where, checkpoint) as session:
             shards = load_files(
-                client,
+                session,
                 data,
                 cluster.n_shards,
                 classes.declared,
@@ -90,26 +89,27 @@ def learn(
                 rename=classes.rename,
                 scale=learning.scale,
             )
-            with released(client, shards):
-                if len(shards.seen) < 2:
-                    only = as_text(shards.seen[0])
-                    raise ValueError(
-                        f"there must be at least two classes, but every row has the label {only!r}."
-                    )
-                labels = shards.classes.labels
-                method = LinearMethod(len(labels), shards.n_features, learning.settings(), "cyclic")
-                made["format"] = shards.format
-                table, standing, run = learn_shards(
-                    client,
-                    shards.futures,
-                    method,
-                    method.begin(),
-                    plan,
-                    cluster.mixing,
-                    checkpoint=checkpoint,
-                )
+            if len(shards.seen) < 2:
+                only = as_text(shards.seen[0])
+                raise ValueError(f"there must be at least two classes, but every row has the label {only!r}.")
+            labels = shards.classes.labels
+            method = LinearMethod(len(labels), shards.n_features, learning.settings(), "cyclic")
+            made["format"] = shards.format
+            table, standing, run = learn_shards(
+                session,
+                shards.futures,
+                method,
+                method.begin(),
+                plan,
+                cluster.mixing,
+                checkpoint=checkpoint,
+            )
     except clusters.ClusterError as error:
         raise OSError(str(error)) from None
+    except ConnectionError as error:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise ConnectionError(f"{error} --resume goes on from there.") from None
     assert shards.features is not None
     learned = LinearModel(
         method.model(table, standing.parts),
@@ -121,3 +121,14 @@ def learn(
         name="DistributedPerceptron",
     )
     return learned, shards.skipped
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Without what the library itself says of lost connections: an error is told once, in one line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -1,4 +1,4 @@
-"""Learning on a Dask cluster: `DistributedPerceptron`, by iterative parameter mixing.
+"""Learning on a Dask cluster: `DistributedPerceptron` and `DistributedTagger`, by iterative parameter mixing.
 
 Needs the extra ``dask`` (``pip install 'novikoff[dask]'``). Names are resolved when they are first used, so
 that workers, which only need what shards do, load no scikit-learn.
@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from novikoff.dask.perceptron import DistributedPerceptron as DistributedPerceptron
+    from novikoff.dask.tagger import DistributedTagger as DistributedTagger
 
-__all__ = ["DistributedPerceptron"]
+_HOMES = {
+    "DistributedPerceptron": "novikoff.dask.perceptron",
+    "DistributedTagger": "novikoff.dask.tagger",
+}
+__all__ = ["DistributedPerceptron", "DistributedTagger"]
 
 
 def check_installed() -> None:
@@ -24,10 +29,10 @@ def check_installed() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name != "DistributedPerceptron":
+    if name not in _HOMES:
         raise AttributeError(f"module 'novikoff.dask' has no attribute {name!r}; it has {', '.join(__all__)}")
     check_installed()
-    return import_module("novikoff.dask.perceptron").DistributedPerceptron
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

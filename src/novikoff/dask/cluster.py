@@ -1,15 +1,22 @@
-"""Which cluster: a client that is given, a scheduler's address, or a local cluster of our own."""
+"""Which cluster, and what is ours on it: everything is named, and nothing is left there.
+
+A client that is given, a scheduler's address, or a local cluster of our own.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from uuid import uuid4
+from weakref import WeakSet
 
-from distributed import CancelledError, Client, LocalCluster
+from distributed import CancelledError, Client, Future, LocalCluster
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
+
+from novikoff.checkpoint import Keeping
 
 ANSWER = "10s"  # how long a scheduler may take to answer
 
@@ -55,9 +62,57 @@ def address(client: Client) -> str:
     return str(client.scheduler.address if client.scheduler is not None else "(closed)")
 
 
+class Session:
+    """Tasks on a cluster that belong together. When it ends, all of them are given up."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.name = f"novikoff-{uuid4().hex[:12]}"
+        self._futures: WeakSet[Future] = WeakSet()
+        self._count = 0
+
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
+        """A task to be run on some worker."""
+        self._count += 1
+        key = f"{self.name}-{task.__name__}-{self._count}"
+        future = self.client.submit(task, *arguments, key=key, pure=False)
+        self._futures.add(future)
+        return future
+
+    def compute(self, collections: Sequence[Any]) -> list[Future]:
+        """What delayed collections come to, on the cluster."""
+        futures: list[Future] = self.client.compute(list(collections))
+        self._futures.update(futures)
+        return futures
+
+    def gather(self, futures: Sequence[Future]) -> list[Any]:
+        """The results, here; the first error, if there is one."""
+        results: list[Any] = self.client.gather(list(futures))
+        return results
+
+    def end(self) -> None:
+        """Leave nothing on the cluster."""
+        if self.client.status == "running":
+            self.client.cancel(list(self._futures), force=True)
+
+
 @contextmanager
-def watched(client: Client) -> Iterator[None]:
-    """Errors of the cluster itself, in words that say what to do."""
+def session(given: Any = None, kept: Keeping | None = None) -> Iterator[Session]:
+    """A session on a cluster, whose own errors are told in words that say what to do.
+
+    `kept` is where the work is kept, should the scheduler be lost.
+    """
+    with connected(given) as client:
+        own = Session(client)
+        try:
+            with _told(client, kept):
+                yield own
+        finally:
+            own.end()
+
+
+@contextmanager
+def _told(client: Client, kept: Keeping | None) -> Iterator[None]:
     where = address(client)
     try:
         yield
@@ -69,9 +124,12 @@ def watched(client: Client) -> Iterator[None]:
     except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
         if client.status == "running" and not isinstance(error, CommClosedError):
             raise
+        then = ""
+        if kept is not None and kept.exists():
+            then = f"; {kept.path} has what was learned before, and the same fit goes on from it"
         raise ConnectionError(
-            f"the scheduler at {where} was lost ({type(error).__name__}: {error}). The model is as it was "
-            "before the call."
+            f"the scheduler at {where} was lost{then}. Nothing else was changed. ({type(error).__name__}: "
+            f"{error})"
         ) from None
 
 

@@ -17,9 +17,10 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from distributed import Client, Future
+from distributed import Future
 
 from novikoff.dask import tasks
+from novikoff.dask.cluster import Session
 from novikoff.dask.loading import Found, Predictor
 from novikoff.dask.shards import Shards, grouped, met, seen, weights_by_class
 from novikoff.labels import Classes, Labels, Renaming, as_text, whole
@@ -51,7 +52,7 @@ def file_names(paths: Any) -> list[str]:
 
 
 def load_files(
-    client: Client,
+    session: Session,
     paths: Any,
     n_shards: int | None,
     classes: Any,
@@ -72,12 +73,10 @@ def load_files(
     given: Features | None = options.pop("features", None)
     state = None if given is None else features_state(given)
     if state is None:
-        state = _recipe(client, groups, options)
+        state = _recipe(session, groups, options)
     fixed = given is not None
     rename = rename or Renaming()
-    found = client.gather(
-        [client.submit(survey, own, options, state, fixed, rename, pure=False) for own in groups]
-    )
+    found = session.gather([session.submit(survey, own, options, state, fixed, rename) for own in groups])
     features = given or _together(found, state)
     labels = [one.found for one in found]
     if known is None:
@@ -94,20 +93,18 @@ def load_files(
         weights = weights_by_class(by_text, known.labels, labels)
         assert weights is not None
         by_class = {as_text(c): float(w) for c, w in zip(known.labels.tolist(), weights, strict=True)}
-    columns = client.submit(tasks.given, (uuid4().hex, features_state(features)), pure=False)
+    columns = session.submit(tasks.given, (uuid4().hex, features_state(features)))
     scaling = None
     if scale == "unit":
         scaling = Scaling(scale)
     elif scale is not None:
-        sums = client.gather(
-            [client.submit(column_sums, own, options, columns, pure=False) for own in groups]
-        )
+        sums = session.gather([session.submit(column_sums, own, options, columns) for own in groups])
         for more in sums[1:]:  # put together in the files' order
             sums[0].join(more)
         scaling = sums[0].scaling(scale, features)
-    shared = client.submit(tasks.given, (known.labels, by_class, rename, scaling), pure=False)
+    shared = session.submit(tasks.given, (known.labels, by_class, rename, scaling))
     shards: list[Future] = [
-        client.submit(file_shard, one.found.name, own, one.found.n_rows, options, columns, shared, pure=False)
+        session.submit(file_shard, one.found.name, own, one.found.n_rows, options, columns, shared)
         for own, one in zip(groups, found, strict=True)
     ]
     features.fixed = True
@@ -141,10 +138,10 @@ def _as_read(classes: Any, found: Sequence[Found]) -> Any:
     return [as_text(label) for label in classes]
 
 
-def _recipe(client: Client, groups: Sequence[tuple[str, ...]], options: dict[str, Any]) -> State | None:
+def _recipe(session: Session, groups: Sequence[tuple[str, ...]], options: dict[str, Any]) -> State | None:
     """What the columns of tables are, as the first file that has rows tells; None for other formats."""
     for own in groups:
-        state: tuple[bool, State | None] = client.submit(look, own, options, pure=False).result()
+        state: tuple[bool, State | None] = session.submit(look, own, options).result()
         if state[0]:
             return state[1]
     return None

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from distributed import Client
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.dask.blocks import load_blocks
-from novikoff.dask.cluster import connected, watched
+from novikoff.dask.cluster import Session, session
+from novikoff.dask.estimator import OnCluster
 from novikoff.dask.files import are_paths, load_files
-from novikoff.dask.fitting import learn
+from novikoff.dask.fitting import kept_in, learn
 from novikoff.dask.predicting import predicted
-from novikoff.dask.shards import Shards, released
+from novikoff.dask.shards import Shards
 from novikoff.labels import Classes
 from novikoff.linear_classifier import LinearClassifier
 from novikoff.mixingcheckpoint import MixingCheckpoint
@@ -24,10 +22,8 @@ from novikoff.parameters import DISTRIBUTED_PARAMETERS, default, parameter_help
 from novikoff.shardtraining import LinearMethod
 from novikoff.training import Plan, Run
 
-CHANGE_NOTHING = ("client", "checkpoint", "n_jobs", "verbose", "callback", "n_shards")  # of the outcome
 
-
-class DistributedPerceptron(LinearClassifier):
+class DistributedPerceptron(OnCluster, LinearClassifier):
     """A perceptron that learns on a Dask cluster, by iterative parameter mixing.
 
     Every shard learns an epoch from the shared weights where its rows are; the new shared weights are the
@@ -134,23 +130,8 @@ class DistributedPerceptron(LinearClassifier):
         self.client = client
         self.checkpoint = checkpoint
 
-    # A client is a connection: it can be shared, but neither copied nor written to a file.
-    def __sklearn_clone__(self) -> Self:
-        params = {
-            name: value if name == "client" else clone(value, safe=False)
-            for name, value in self.get_params(deep=False).items()
-        }
-        return type(self)(**params)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return state | {"client": self._address()}
-
-    def _address(self) -> str | None:
-        return self.client if isinstance(self.client, str) else None
-
     def _sayable(self) -> dict[str, Any]:
-        return super()._sayable() | {"client": self._address()}
+        return super()._sayable() | {"client": self._address(), "checkpoint": None}
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(
@@ -188,24 +169,26 @@ class DistributedPerceptron(LinearClassifier):
         start = (
             self.warm_start and self.__sklearn_is_fitted__() and coef_init is None and intercept_init is None
         )
-        with connected(self.client) as client, watched(client):
-            shards = self._load(client, X, y, sample_weight, classes, options)
-            with released(client, shards):
-                if not shards.are_files:
-                    self._check_class_weight(shards.classes.labels)
-                method = self._method(shards, "cyclic" if shards.are_files else self.order)
-                begin = Model(method.n_classes, method.n_features, method.settings)
-                if start:
-                    begin = self._continued(np.empty((0, method.n_features)), shards.classes.labels)
-                init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
-                if init is not None:
-                    begin.start_from(*init)
-                plan = self._plan()
-                model, run = self._learn(client, shards, method, begin, plan)
+        kept = kept_in(self.checkpoint, self._sayable())
+        with session(self.client, kept) as own:
+            shards = self._load(own, X, y, sample_weight, classes, options)
+            if not shards.are_files:
+                self._check_class_weight(shards.classes.labels)
+            method = self._method(shards, "cyclic" if shards.are_files else self.order)
+            begin = Model(method.n_classes, method.n_features, method.settings)
+            if start:
+                begin = self._continued(np.empty((0, method.n_features)), shards.classes.labels)
+            init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
+            if init is not None:
+                begin.start_from(*init)
+            plan = self._plan()
+            model, run = self._learn(own, shards, method, begin, plan, checkpoint=kept)
         self._set_shards(shards)
         self._set_run(model, run)
         if run.interrupted:
             raise KeyboardInterrupt
+        if kept is not None:
+            kept.remove()
         self._warn_unless_separated()
         return self
 
@@ -232,22 +215,21 @@ class DistributedPerceptron(LinearClassifier):
                 known.check_same(classes)
             if "features_" in vars(self):
                 options["features"] = self.features_
-        with connected(self.client) as client, watched(client):
-            shards = self._load(client, X, y, sample_weight, None if begun else classes, options, known)
-            with released(client, shards):
-                if begun and shards.n_features != self.n_features_in_:
-                    raise ValueError(
-                        f"X has {shards.n_features} features, but {type(self).__name__} is expecting "
-                        f"{self.n_features_in_} features as input."
-                    )
-                method = self._method(shards, "cyclic")
-                begin = Model(method.n_classes, method.n_features, method.settings)
-                if begun:
-                    begin = self._model.copy()
-                    if method.n_classes > begin.n_classes:
-                        begin.grow(method.n_classes)
-                plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
-                model, run = self._learn(client, shards, method, begin, plan, judged=False)
+        with session(self.client) as own:
+            shards = self._load(own, X, y, sample_weight, None if begun else classes, options, known)
+            if begun and shards.n_features != self.n_features_in_:
+                raise ValueError(
+                    f"X has {shards.n_features} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            method = self._method(shards, "cyclic")
+            begin = Model(method.n_classes, method.n_features, method.settings)
+            if begun:
+                begin = self._model.copy()
+                if method.n_classes > begin.n_classes:
+                    begin.grow(method.n_classes)
+            plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
+            model, run = self._learn(own, shards, method, begin, plan, judged=False)
         run.as_given = True
         if not begun:
             self._set_shards(shards)
@@ -259,7 +241,7 @@ class DistributedPerceptron(LinearClassifier):
 
     def _load(
         self,
-        client: Client,
+        own: Session,
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -274,31 +256,28 @@ class DistributedPerceptron(LinearClassifier):
                 raise TypeError(
                     f"{next(iter(options))} is an option for reading files, but X is a {type(X).__name__}."
                 )
-            return load_blocks(client, X, y, sample_weight, self.n_shards, classes, self.class_weight, known)
+            return load_blocks(own, X, y, sample_weight, self.n_shards, classes, self.class_weight, known)
         for name, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
                 raise ValueError(f"files have their own labels and weights: leave out {name}.")
-        return load_files(client, X, self.n_shards, classes, self.class_weight, options, known)
+        return load_files(own, X, self.n_shards, classes, self.class_weight, options, known)
 
     def _method(self, shards: Shards, order: str) -> LinearMethod:
         return LinearMethod(len(shards.classes.labels), shards.n_features, self._settings(), order)
 
     def _learn(
         self,
-        client: Client,
+        own: Session,
         shards: Shards,
         method: LinearMethod,
         begin: Model,
         plan: Plan,
         *,
         judged: bool = True,
+        checkpoint: MixingCheckpoint | None = None,
     ) -> tuple[Model, Run]:
-        checkpoint = None
-        if judged and self.checkpoint is not None:
-            told = {k: v for k, v in self._sayable().items() if k not in CHANGE_NOTHING}
-            checkpoint = MixingCheckpoint(Path(self.checkpoint), told)
         table, standing, run = learn(
-            client,
+            own,
             shards.futures,
             method,
             method.begin_from(begin),
@@ -311,8 +290,6 @@ class DistributedPerceptron(LinearClassifier):
         model.from_zero = begin.from_zero
         if begin.total("visits"):  # the bound counts over all calls
             run.mixed += self._run.mixed if self._run.n_shards else begin.total("mistakes")
-        if checkpoint is not None and not run.interrupted:
-            checkpoint.remove()
         return model, run
 
     def _set_shards(self, shards: Shards) -> None:

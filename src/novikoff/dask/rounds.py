@@ -14,18 +14,17 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Self
-from uuid import uuid4
-from weakref import WeakSet
+from typing import Any
 
 import dask
 import numpy as np
-from distributed import Client, Future
+from distributed import Future
 
 from novikoff import mixing
 from novikoff.dask import tasks
+from novikoff.dask.cluster import Session
 from novikoff.mixing import Method, Mixed, Outcome, Table
 from novikoff.mixingcheckpoint import MixingCheckpoint, MixingState
 from novikoff.training import Plan, Record, Run, record_line
@@ -40,7 +39,7 @@ class Rounds:
 
     def __init__(
         self,
-        client: Client,
+        session: Session,
         method: Method,
         shards: Sequence[Future],
         state: MixingState,
@@ -48,14 +47,11 @@ class Rounds:
         how: str = "uniform",
         checkpoint: MixingCheckpoint | None = None,
     ) -> None:
-        self.client, self.method, self.shards, self.plan, self.how = client, method, shards, plan, how
+        self.session, self.method, self.shards, self.plan, self.how = session, method, shards, plan, how
         self.checkpoint = checkpoint
         self.orders, self.history, self._run = list(state.orders), state.history, state.run
         self.table: Table | None = state.table  # None while only the workers have it
         self.standing = state.standing
-        self._name = f"novikoff-{uuid4().hex[:12]}"
-        self._held: WeakSet[Future] = WeakSet()
-        self._tasks = 0
         rows = state.table.shape[1]
         pieces = min(max(-(-state.table.nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
         self.cuts = mixing.cuts(rows, pieces)
@@ -63,32 +59,17 @@ class Rounds:
         self.slices = self._hand_out(state.table)
         self.outcomes: list[Outcome] = []
 
-    # -- tasks
-    def _submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
-        self._tasks += 1
-        key = f"{self._name}-{task.__name__}-{self._tasks}"
-        future = self.client.submit(task, *arguments, key=key, pure=False)
-        self._held.add(future)
-        return future
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave nothing on the cluster, whatever happened."""
-        self.slices = []
-        if self.client.status == "running":
-            self.client.cancel(list(self._held), force=True)
-
     def _hand_out(self, table: Table) -> list[Future]:
         """The table's slices, sent to the cluster."""
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            return [self._submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)]
+            return [
+                self.session.submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)
+            ]
 
     def bring(self) -> Table:
         """The shared table, here."""
         if self.table is None:
-            self.table = mixing.joined(self.client.gather(self.slices), self.method.table())
+            self.table = mixing.joined(self.session.gather(self.slices), self.method.table())
         return self.table
 
     @property
@@ -128,23 +109,23 @@ class Rounds:
     def _ask(self, name: str, *rest: Any) -> list[Any]:
         """What every shard says, in their order: see `mixing.Method.judge`."""
         arguments = self.slices, self.standing, name, *rest
-        asked = [self._submit(tasks.asked, self.method, shard, *arguments) for shard in self.shards]
-        answers: list[Any] = self.client.gather(asked)
-        return answers
+        return self.session.gather(
+            [self.session.submit(tasks.asked, self.method, shard, *arguments) for shard in self.shards]
+        )
 
     def _epoch(self) -> Mixed:
         """Every shard once, and the mixture."""
         epochs = self.plan.max_epochs if self.how == "single-shot" else 1
         learned = [
-            self._submit(tasks.learn, self.method, shard, self.slices, self.standing, order, epochs)
+            self.session.submit(tasks.learn, self.method, shard, self.slices, self.standing, order, epochs)
             for shard, order in zip(self.shards, self.orders, strict=True)
         ]
-        outcomes = self.client.gather([self._submit(tasks.outcome, one) for one in learned])
+        outcomes = self.session.gather([self.session.submit(tasks.outcome, one) for one in learned])
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if mixed.changed:
             slices = [self._mixed_slice(k, learned, mixed) for k in range(len(self.slices))]
             if self.small or not (self.standing.epoch + 1) % ANCHOR:
-                self.table = mixing.joined(self.client.gather(slices), self.method.table())
+                self.table = mixing.joined(self.session.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
             else:
                 for slice_ in slices:
@@ -162,14 +143,15 @@ class Rounds:
         for group in mixing.groups(len(learned)):
             own = [i for i in group if mixed.updates[i]]
             pieces = [
-                learned[i] if self.small else self._submit(tasks.piece, learned[i], begin, end) for i in own
+                learned[i] if self.small else self.session.submit(tasks.piece, learned[i], begin, end)
+                for i in own
             ]
             ns, visits = [mixed.shares[i] for i in own], [mixed.visits[i] for i in own]
-            level.append(self._submit(tasks.leaf_sum, before, pieces, ns, visits) if own else None)
+            level.append(self.session.submit(tasks.leaf_sum, before, pieces, ns, visits) if own else None)
         while len(level) > 1:
             parts = [[level[i] for i in group if level[i] is not None] for group in mixing.groups(len(level))]
-            level = [self._submit(tasks.branch_sum, before, part) if part else None for part in parts]
-        return self._submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
+            level = [self.session.submit(tasks.branch_sum, before, part) if part else None for part in parts]
+        return self.session.submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
 
     def _record(self, mixed: Mixed, started: float) -> Record:
         busy: dict[str, float] = defaultdict(float)
@@ -196,7 +178,7 @@ class Rounds:
     def _norm(self) -> float:
         if self.table is not None:
             return self.method.norm(self.table, self.standing)
-        squares = self.client.gather([self._submit(tasks.square, part) for part in self.slices])
+        squares = self.session.gather([self.session.submit(tasks.square, part) for part in self.slices])
         return float(np.sqrt(sum(squares)))
 
 

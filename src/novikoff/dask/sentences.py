@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import dask
 import numpy as np
-from distributed import Client, Future
+from distributed import Future
 
 from novikoff.dask import tasks
+from novikoff.dask.cluster import Session
 from novikoff.dask.files import file_names
 from novikoff.labels import Labels
 from novikoff.models.modelstate import features_from_state, features_state
@@ -24,7 +25,7 @@ from novikoff.structured.conll import read_sentences
 from novikoff.structured.expansion import TemplateFeatures
 from novikoff.structured.joining import joined
 from novikoff.structured.reading import SequenceFeatures
-from novikoff.structured.sequences import Offsets
+from novikoff.structured.sequences import Offsets, Sequences
 from novikoff.structured.templates import Templates
 
 
@@ -40,7 +41,7 @@ class Sentences:
 
 # ---- lists ---------------------------------------------------------------------------------------------
 def load_lists(
-    client: Client,
+    session: Session,
     X: Any,
     y: Any,
     features: SequenceFeatures,
@@ -51,8 +52,8 @@ def load_lists(
     """Sentences in memory, cut into shards of as many neighbours each."""
     if n_shards is None:
         raise ValueError(
-            "n_shards=None is not possible for a list of sentences: say into how many shards to cut it. For a "
-            "fixed number the result is the same on any cluster."
+            "n_shards=None is not possible for a list of sentences: say into how many shards to cut it. The "
+            "result depends on that number, and on nothing else of the cluster."
         )
     x = reading.sequences(X, features)
     reading.check_lengths(x, y)
@@ -64,9 +65,9 @@ def load_lists(
     cuts = [len(x) * k // n_shards for k in range(n_shards + 1)]
     futures = []
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-        for a, b in zip(cuts, cuts[1:], strict=False):
+        for a, b in pairwise(cuts):
             shard = SentenceShard(f"sentences {a} to {b - 1}", *tagging.subset(x, labels, np.arange(a, b)))
-            futures.append(client.submit(tasks.given, shard, pure=False))
+            futures.append(session.submit(tasks.given, shard))
     return Sentences(futures, classes.labels, features, allowed)
 
 
@@ -75,7 +76,7 @@ Piece = tuple[str, int, int]  # a file, and which of its sentences: from, to
 
 
 def load_files(
-    client: Client,
+    session: Session,
     paths: Any,
     features: SequenceFeatures,
     n_shards: int | None,
@@ -95,7 +96,7 @@ def load_files(
         )
     names = file_names(paths)
     recipe = features.templates.text, features.hash_bits, features.seed, options
-    found: list[Found] = client.gather([client.submit(survey, name, recipe, pure=False) for name in names])
+    found: list[Found] = session.gather([session.submit(survey, name, recipe) for name in names])
     classes = np.unique(np.concatenate([one.classes for one in found]))
     if not len(classes):
         raise ValueError("there are no tokens to learn from: every sentence is empty.")
@@ -106,17 +107,13 @@ def load_files(
         if features.hash_bits is None:
             features, kept = features.some(kept), None
     features.fixed = True
-    shared = client.submit(
-        tasks.given, (features_state(features), kept, classes, options), pure=False
-    )
+    shared = session.submit(tasks.given, (features_state(features), kept, classes, options))
     futures = [
-        client.submit(read_shard, own, shared, pure=False)
+        session.submit(read_shard, own, shared)
         for own in _pieces(names, [one.n_sentences for one in found], n_shards)
     ]
     listed = classes.tolist()
-    each = client.gather(
-        [client.submit(shard_allowed, transitions, one, listed, pure=False) for one in futures]
-    )
+    each = session.gather([session.submit(shard_allowed, transitions, one, listed) for one in futures])
     return Sentences(futures, classes, features, together(each))
 
 
@@ -204,7 +201,7 @@ def read_shard(pieces: Sequence[Piece], shared: tuple[State, Any, Labels, dict[s
 def _nothing() -> tuple[Any, Any]:
     zero = np.zeros(1, dtype=np.int64)
     none = np.zeros(0, dtype=np.int32)
-    return reading.Sequences(zero, zero, none), none
+    return Sequences(zero, zero, none), none
 
 
 def shard_allowed(transitions: str, shard: SentenceShard, classes: list[Any]) -> Allowed:
