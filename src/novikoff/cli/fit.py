@@ -139,7 +139,6 @@ def fit(
         if in_memory or source is None:
             watch, plan.callback = progress.in_memory(watch)
         learned: LinearModel | KernelModel
-        skipped = None if source is None else source.skipped
         if source is None:
             options = reading.given() | columns.given()
             learned, skipped = daskfit.learn(
@@ -150,6 +149,8 @@ def fit(
         else:
             made |= shaping(kernels)
             learned = kernelfit.learn(source, classes, kernels, learning, plan, watch, made)
+        if source is not None:
+            skipped = source.skipped  # of the last pass
     runs = not in_memory and classes.seen is not None and classes.seen.are_long
     learned.save(path)
     assert learned.run is not None
@@ -162,7 +163,6 @@ def fit(
             with progress.shown(not quiet) as watch:
                 tested, _ = evaluated(path, test, reading, watch)
     finally:  # the model is there, whatever is wrong with the test
-        assert skipped is not None
         _show(learned, skipped, path, tested, runs, out)
     if not quiet and (runs or (source is not None and not in_memory and _misled(learned, tested))):
         why = "rows of one class lie together" if runs else "the test is far worse than the last epoch"
