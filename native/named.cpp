@@ -6,6 +6,7 @@
 
 #include "attributes.h"
 #include "bind_lines.h"
+#include "bind_sentences.h"
 #include "jsonl.h"
 #include "vw.h"
 #include "words.h"
@@ -311,4 +312,20 @@ void bind_named(nb::module_& m) {
         nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("n"), nb::arg("prefix"),
         nb::arg("ngrams") = 1, nb::arg("lowercase") = true,
         "Counts of the words in texts `start` to `start + n` of an Arrow column: (data, indices, indptr, names).");
+
+    auto attributes = nb::class_<AttributeLines>(m, "AttributeLines", "A parser of sentences in CRFsuite's text.");
+    attributes.def(nb::init<>())
+        .def("parse", [](AttributeLines& self, const Vector<const uint8_t>& text) -> nb::object {
+            const char* const p = reinterpret_cast<const char*>(text.data());
+            bool sound;
+            {
+                nb::gil_scoped_release nogil;
+                sound = self.parse(p, p + text.shape(0));
+            }
+            if (!sound) return nb::none();
+            nb::object values = self.values.size() ? hand_over(self.values) : nb::none();
+            return nb::make_tuple(hand_over(self.starts), hand_over(self.indptr), hand_over(self.ids), values,
+                                  Names(self.names.take()));
+        }, nb::arg("text"), "(starts, indptr, ids, values or None, names); None leaves the reason in `problem`.");
+    bind_sentence_lines(attributes);
 }

@@ -5,6 +5,8 @@
 // tabs; an attribute is name or name:value, where \: and \\ stand for a colon and a backslash in the name).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,13 +38,14 @@ struct SentenceFormat {
     int32_t width = 0;             // cells a line
     std::vector<int32_t> columns;  // which cells are wanted, in order of place; one for each column
     int32_t label = -1;            // which cell is the label; -1: there is none
+    std::string expected;          // why so many cells, for messages: "as in line 1"
 };
 
 // What the parsers of sentences share: where each token is, and what is wrong.
 class SentenceLines {
   public:
     Growing<int32_t> lines_of;  // line of each token, from 0
-    Growing<int64_t> spots;     // two for each token: where in the text its tag begins and ends
+    Growing<int64_t> spots;     // three for each token: where in the text its label begins and ends, and its line
     Growing<int32_t> labels;    // numbers of label_values
     Vocabulary label_values;
     int64_t lines = 0;    // read so far
@@ -64,10 +67,27 @@ class SentenceLines {
     bool no_utf8(std::string_view text) {
         return wrong("the text " + quoted(text) + " is not UTF-8; convert the file, as by iconv -f latin1 -t utf-8");
     }
-    void clear_lines() {
+    // Calls `token(begin, end)` for every line that is not empty; an empty one ends a sentence that has tokens.
+    template <class Token>
+    bool each_line(const char* p, const char* end, Growing<int64_t>& starts, Token&& token) {
         lines_of.clear(), spots.clear(), labels.clear();
         lines = 0;
         problem.clear();
+        auto close = [&] {
+            const int64_t n = int64_t(lines_of.size());
+            if (n > starts[starts.size() - 1]) starts.push(n);
+        };
+        for (; p < end; ++lines) {
+            const char* const next = next_line(p, end);
+            const char* stop = next;
+            if (stop > p && stop[-1] == '\n') --stop;
+            if (stop > p && stop[-1] == '\r') --stop;
+            if (std::all_of(p, stop, is_blank)) close();
+            else if (!token(p, stop)) return false;
+            p = next;
+        }
+        close();
+        return true;
     }
 };
 
@@ -113,8 +133,7 @@ class ColumnLines : public SentenceLines {
     bool token(const char* text, Tokens& out, std::vector<Domain>& domains, int64_t in_sentence) {
         const int32_t found = int32_t(cells.size());
         if (found != format.width)
-            return wrong("expected " + std::to_string(format.width) + " columns" +
-                         (format.kind == Kind::conllu ? "" : ", as in the line before it or the first,") + " found " +
+            return wrong("expected " + std::to_string(format.width) + " columns, " + format.expected + ", found " +
                          std::to_string(found));
         if (format.kind == Kind::conllu) {
             const int kind = kind_of_id(cells[0], in_sentence + 1);
@@ -143,10 +162,10 @@ class ColumnLines : public SentenceLines {
             spots.push(label.data() - text);
             spots.push(label.data() + label.size() - text);
         } else {
-            const std::string_view last = cells.back();
-            spots.push(last.data() + last.size() - text);
-            spots.push(last.data() + last.size() - text);
+            spots.push(cells.back().data() + cells.back().size() - text);
+            spots.push(cells.back().data() + cells.back().size() - text);
         }
+        spots.push(cells.back().data() + cells.back().size() - text);
         for (size_t k = 0; k < numbers.size(); ++k) out.cells[k].push(numbers[k]);
         lines_of.push(int32_t(lines));
         return true;
@@ -161,29 +180,101 @@ class ColumnLines : public SentenceLines {
 
     // Whole sentences; the last may lack its empty line. False leaves the reason in `problem`.
     bool parse(const char* text, const char* end, Tokens& out, std::vector<Domain>& domains) {
-        clear_lines();
-        auto close = [&] {
-            const int64_t n = int64_t(lines_of.size());
-            if (n > out.size()) out.starts.push(n);
-        };
-        for (const char* p = text; p < end; ++lines) {
-            const char* const next = next_line(p, end);
-            const char* stop = next;
-            if (stop > p && stop[-1] == '\n') --stop;
-            if (stop > p && stop[-1] == '\r') --stop;
-            const char* q = p;
-            while (q < stop && is_blank(*q)) ++q;
-            if (q == stop) {
-                close();
-            } else if (!(format.kind == Kind::conllu && *p == '#')) {
-                split(p, stop);
-                if (!token(text, out, domains, int64_t(lines_of.size()) - out.size())) return false;
-            }
-            p = next;
-        }
-        close();
-        return true;
+        return each_line(text, end, out.starts, [&](const char* p, const char* stop) {
+            if (format.kind == Kind::conllu && *p == '#') return true;
+            split(p, stop);
+            return token(text, out, domains, int64_t(lines_of.size()) - out.size());
+        });
     }
 };
+
+// A label and attributes a line. The names of a block are numbered in order of appearance.
+class AttributeLines : public SentenceLines {
+    std::string plain;  // a name without its escapes
+
+    // Up to `mark` or the end of the field, with escapes undone; moves p there.
+    bool unescape(const char*& p, const char* end, char mark) {
+        plain.clear();
+        for (; p < end && *p != mark; ++p) {
+            if (*p == '\\') {
+                if (p + 1 == end || (p[1] != '\\' && p[1] != ':'))
+                    return wrong("a backslash in " + quoted({p, size_t(end - p)}) +
+                                 " stands before neither : nor another; write \\\\ for a backslash");
+                ++p;
+            }
+            plain += *p;
+        }
+        return true;
+    }
+    bool attribute(const char* p, const char* end) {
+        const std::string_view whole(p, size_t(end - p));
+        if (!unescape(p, end, ':')) return false;
+        double value = 1;
+        if (p < end && p + 1 < end) {
+            const std::string_view text(p + 1, size_t(end - p - 1));
+            if (whole_decimal(text, value) != Decimal::good || !std::isfinite(value))
+                return wrong("expected a finite number behind the colon of " + quoted(whole) +
+                             "; in a name a colon is written \\:");
+        }
+        const int64_t v = number(names, plain);
+        if (v < 0) return no_utf8(plain);
+        if (value == 0) return true;  // as good as absent
+        ids.push(int32_t(v));
+        if (value != 1 && !values.size())
+            for (size_t i = 0; i + 1 < ids.size(); ++i) values.push(1);
+        if (value != 1 || values.size()) values.push(value);
+        return true;
+    }
+    bool token(const char* text, const char* p, const char* end) {
+        const char* const label_end = std::find(p, end, '\t');
+        const char* q = p;
+        if (!unescape(q, label_end, '\t')) return false;
+        if (plain.empty()) return wrong("the label is empty: expected a label, then attributes, with tabs between");
+        const int64_t label = number(label_values, plain);
+        if (label < 0) return no_utf8(plain);
+        labels.push(int32_t(label));
+        spots.push(p - text);
+        spots.push(label_end - text);
+        spots.push(end - text);
+        for (p = label_end; p < end;) {
+            const char* const from = ++p;
+            p = std::find(p, end, '\t');
+            if (p > from && !attribute(from, p)) return false;
+        }
+        indptr.push(int64_t(ids.size()));
+        lines_of.push(int32_t(lines));
+        return true;
+    }
+
+  public:
+    Vocabulary names;
+    Growing<int64_t> starts, indptr;
+    Growing<int32_t> ids;
+    Growing<double> values;  // none: every value is 1
+
+    bool parse(const char* text, const char* end) {
+        names.truncate(0);
+        starts.clear(), indptr.clear(), ids.clear(), values.clear();
+        starts.push(0), indptr.push(0);
+        return each_line(text, end, starts, [&](const char* p, const char* stop) { return token(text, p, stop); });
+    }
+};
+
+// The text with tags put in place of labels, or where there are none behind a `joint`. With `behind` they are put
+// behind the line instead, and what it has is left.
+inline std::string tagged(std::string_view text, const int64_t* spots, const int32_t* tags, size_t n,
+                          const std::vector<std::string>& names, const std::string& joint, bool behind) {
+    std::string out;
+    out.reserve(text.size() + 8 * n);
+    size_t at = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const size_t begin = size_t(spots[3 * i + (behind ? 2 : 0)]), end = size_t(spots[3 * i + (behind ? 2 : 1)]);
+        out.append(text.substr(at, begin - at));
+        if (begin == end) out += joint;
+        out += names[size_t(tags[i])];
+        at = end;
+    }
+    return out.append(text.substr(at));
+}
 
 }  // namespace novikoff

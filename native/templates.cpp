@@ -1,8 +1,7 @@
 // Binds templates and the parsers of sentences.
 #include "templates.h"
 
-#include "hand_over.h"
-#include "sentences.h"
+#include "bind_sentences.h"
 
 namespace {
 
@@ -59,7 +58,8 @@ struct Index : TemplateIndex {
     }
 };
 
-SentenceFormat format_of(const std::string& kind, int32_t width, std::vector<int32_t> columns, int32_t label) {
+SentenceFormat format_of(const std::string& kind, int32_t width, std::vector<int32_t> columns, int32_t label,
+                         std::string expected) {
     SentenceFormat f;
     f.kind = kind == "tabs" ? SentenceFormat::Kind::tabs
              : kind == "conllu" ? SentenceFormat::Kind::conllu
@@ -67,6 +67,7 @@ SentenceFormat format_of(const std::string& kind, int32_t width, std::vector<int
     f.width = width;
     f.columns = std::move(columns);
     f.label = label;
+    f.expected = std::move(expected);
     for (int32_t j : f.columns)
         if (j < 0 || j >= width) throw std::invalid_argument("a column lies outside of the line");
     if (label >= width) throw std::invalid_argument("the label lies outside of the line");
@@ -78,9 +79,13 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
     const size_t k = size_t(index.columns);
     if (places.size() != k || nb::len(names) != k) throw std::invalid_argument("a place and a name for each column");
     Tokens out(k);
+    constexpr int32_t nowhere = std::numeric_limits<int32_t>::max();
     int64_t s = 0, tokens = 0;
     for (nb::handle sentence : nb::borrow<nb::iterable>(sentences)) {
         int64_t t = 0;
+        if (PyUnicode_Check(sentence.ptr()) || PyDict_Check(sentence.ptr()))
+            throw nb::type_error(("sentence " + std::to_string(s) + " is a " + Py_TYPE(sentence.ptr())->tp_name +
+                                  ", expected a list of tokens").c_str());
         for (nb::handle token : nb::borrow<nb::iterable>(sentence)) {
             auto where = [&] { return "sentence " + std::to_string(s) + ", token " + std::to_string(t) + ": "; };
             for (size_t j = 0; j < k; ++j) {
@@ -93,9 +98,12 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
                     cell = nb::steal(PySequence_GetItem(token.ptr(), places[j]));
                 }
                 if (PyErr_Occurred()) throw nb::python_error();
-                if (!cell.is_valid())
-                    throw nb::value_error((where() + "the token has no column " + nb::str(nb::repr(names[j])).c_str() +
-                                           " (number " + std::to_string(places[j]) + ")").c_str());
+                if (!cell.is_valid()) {
+                    const std::string name = nb::str(nb::repr(names[j])).c_str();
+                    throw nb::value_error((where() + (places[j] == nowhere
+                        ? "the templates do not say which column " + name + " is; add a line such as 'columns: w pos'"
+                        : "the token has no column " + name + " (number " + std::to_string(places[j]) + ", from 0)")).c_str());
+                }
                 if (cell.is_none()) {
                     out.cells[j].push(-1);
                     continue;
@@ -106,6 +114,7 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
                 out.cells[j].push(numbered(index.domains[j].values, utf8(cell, "a cell is a str")));
             }
             ++t, ++tokens;
+            if (tokens % (1 << 16) == 0 && PyErr_CheckSignals()) throw nb::python_error();
         }
         out.starts.push(tokens);
         ++s;
@@ -228,35 +237,35 @@ void bind_templates(nb::module_& m) {
         return whole_sentences(reinterpret_cast<const char*>(text.data()), text.shape(0));
     }, nb::arg("text"), "Where the last whole sentence of the text ends.");
 
-    nb::class_<ColumnLines>(m, "ColumnLines", "A parser of sentences whose lines are cells.")
-        .def("__init__", [](ColumnLines* self, const std::string& kind, int32_t width, std::vector<int32_t> columns,
-                            int32_t label) { new (self) ColumnLines(format_of(kind, width, std::move(columns), label)); },
-             nb::arg("kind"), nb::arg("width"), nb::arg("columns"), nb::arg("label"))
-        .def("parse", [](ColumnLines& lines, const Vector<const uint8_t>& text, Index& index) -> std::optional<Tokens> {
-            if (lines.format.columns.size() != size_t(index.columns))
+    auto lines = nb::class_<ColumnLines>(m, "ColumnLines", "A parser of sentences whose lines are cells.");
+    lines.def("__init__", [](ColumnLines* self, const std::string& kind, int32_t width, std::vector<int32_t> columns,
+                             int32_t label, std::string expected) {
+             new (self) ColumnLines(format_of(kind, width, std::move(columns), label, std::move(expected)));
+         }, nb::arg("kind"), nb::arg("width"), nb::arg("columns"), nb::arg("label"), nb::arg("expected"))
+        .def("parse", [](ColumnLines& self, const Vector<const uint8_t>& text, Index& index) -> std::optional<Tokens> {
+            if (self.format.columns.size() != size_t(index.columns))
                 throw std::invalid_argument("the parser and the table differ in their columns");
             const char* const p = reinterpret_cast<const char*>(text.data());
-            Tokens out(lines.format.columns.size());
+            Tokens out(self.format.columns.size());
             nb::gil_scoped_release nogil;
-            if (!lines.parse(p, p + text.shape(0), out, index.domains)) return std::nullopt;
+            if (!self.parse(p, p + text.shape(0), out, index.domains)) return std::nullopt;
             return out;
-        }, nb::arg("text"), nb::arg("index"), "The tokens of whole sentences; None leaves the reason in `problem`.")
-        .def_prop_ro("problem", [](const ColumnLines& lines) { return lines.problem; })
-        .def_prop_ro("lines", [](const ColumnLines& lines) { return lines.lines; })
-        .def_prop_ro("label_values", [](const ColumnLines& lines) { return texts_of(lines.label_values.list, 0); })
-        .def("labels", [](const ColumnLines& lines) {
-            Growing<int32_t> copy;
-            copy.append(lines.labels);
-            return hand_over(copy);
-        })
-        .def("lines_of", [](const ColumnLines& lines) {
-            Growing<int32_t> copy;
-            copy.append(lines.lines_of);
-            return hand_over(copy);
-        })
-        .def("spots", [](const ColumnLines& lines) {
-            Growing<int64_t> copy;
-            copy.append(lines.spots);
-            return hand_over(copy);
-        });
+        }, nb::arg("text"), nb::arg("index"), "The tokens of whole sentences; None leaves the reason in `problem`.");
+    bind_sentence_lines(lines);
+
+    m.def("tagged", [](const nb::bytes& text, const Order& spots, const Labels& tags, const std::vector<std::string>& names,
+                       const std::string& joint, bool behind) {
+        const size_t n = tags.shape(0), size = text.size();
+        bool sound = spots.shape(0) == 3 * n;
+        for (size_t i = 0, at = 0; sound && i < n; ++i) {
+            const int64_t* const s = spots.data() + 3 * i;
+            sound = s[0] >= int64_t(at) && s[0] <= s[1] && s[1] <= s[2] && s[2] <= int64_t(size) && tags.data()[i] >= 0 &&
+                    size_t(tags.data()[i]) < names.size();
+            at = sound ? size_t(s[2]) : 0;
+        }
+        if (!sound) throw std::invalid_argument("text, spots and tags do not fit each other");
+        const std::string out = tagged({text.c_str(), size}, spots.data(), tags.data(), n, names, joint, behind);
+        return nb::bytes(out.data(), out.size());
+    }, nb::arg("text"), nb::arg("spots"), nb::arg("tags"), nb::arg("names"), nb::arg("joint"), nb::arg("behind"),
+       "The text with tags in place of labels; behind a joint where there are none, or behind each line.");
 }

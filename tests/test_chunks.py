@@ -45,7 +45,7 @@ def test_scores_are_those_of_seqeval(sentences):
 
 
 def test_an_example_of_conlleval():
-    """Where chunks begin and end, by hand: IOB1 (no B), a changed type, a chunk that ends at the sentence's end."""
+    """Where chunks begin and end, by hand: IOB1 (no B), a changed type, the end of a sentence."""
     true = [["I-NP", "I-NP", "I-VP", "O"], ["I-NP"]]
     found = [["B-NP", "I-NP", "B-VP", "O"], ["B-NP"]]
     assert chunk_scores(true, found).all.f1 == 1.0

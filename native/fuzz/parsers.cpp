@@ -18,6 +18,7 @@
 #include "../cells.h"
 #include "../jsonl.h"
 #include "../libsvm.h"
+#include "../sentences.h"
 #include "../vw.h"
 #include "../words.h"
 
@@ -197,6 +198,130 @@ void cells(const char* p, size_t n) {
     }
 }
 
+// Two columns, a function of the first, and templates of every kind over them.
+TemplateIndex small_index() {
+    TemplateIndex index;
+    index.domains.emplace_back(0, false);
+    index.domains.emplace_back(1, false);
+    index.domains.emplace_back(0, true);
+    auto add = [&](const char* name, std::vector<Part> parts, Where where = Where::everywhere) {
+        index.templates.emplace_back();
+        Template& m = index.templates.back();
+        m.name = name, m.parts = std::move(parts), m.where = where;
+        for (size_t used = 3; used < m.parts.size(); used += 2) m.inner.emplace_back();
+    };
+    add("a", {{0, 0, {}}});
+    add("b", {{0, -1, {-1}}, {1, 0, {}}});
+    add("c", {{0, -2, {-1, -1}}, {0, 0, {}}, {2, 1, {}}});
+    add("d", {{0, -1, {}}, {1, 0, {}}, {0, 0, {}}, {2, 0, {}}, {1, 2, {-1, -1}}, {1, 1, {-1}}});
+    add("e", {}, Where::first);
+    add("f", {}, Where::last);
+    return index;
+}
+// The function: a value's first byte.
+void derive(TemplateIndex& index) {
+    Domain &from = index.domains[0], &to = index.domains[2];
+    for (int64_t v = int64_t(to.of.size()); v < from.values.size(); ++v) {
+        const std::string_view text = from.values.list[v].substr(0, 1);
+        to.of.push(text == "x" ? -1 : int32_t(to.values.number(Vocabulary::key(text), text.data(), text.size())));
+    }
+}
+
+struct Sentences {
+    std::vector<std::string> names;  // of the features of all tokens, sentences apart
+    Growing<int32_t> ids;
+    std::string problem;
+    int64_t lines = 0;
+};
+
+void expand(TemplateIndex& index, const Tokens& tokens, Sentences& out) {
+    derive(index);
+    Expanded e, again;
+    index.expand(tokens, true, e);
+    const int64_t features = index.size();
+    index.expand(tokens, false, again);
+    require(same(e.ids, again.ids) && same(e.indptr, again.indptr) && index.size() == features, "known the second time");
+    require(e.indptr.size() == size_t(tokens.size()) + 1, "features for every token");
+    out.ids.append(e.ids);
+    for (int64_t s = 0; s < tokens.sentences(); ++s)
+        for (int64_t t = tokens.starts[size_t(s)]; t < tokens.starts[size_t(s) + 1]; ++t)
+            for (int64_t i = e.indptr[size_t(t)]; i < e.indptr[size_t(t) + 1]; ++i)
+                out.names.push_back(std::to_string(t == tokens.starts[size_t(s)]) + index.name(e.ids[size_t(i)]));
+}
+
+// A token for each label and line, spots in order, and the text itself when each label is put where it was.
+void sound_lines(const SentenceLines& lines, const char* p, size_t n, size_t tokens, bool labelled, bool escapes) {
+    require(lines.lines_of.size() == tokens && lines.spots.size() == 3 * tokens, "a line for each token");
+    require(lines.labels.size() == (labelled ? tokens : 0), "a label for each token");
+    int64_t at = 0;
+    for (size_t i = 0; i < tokens; ++i) {
+        const int64_t* const s = lines.spots.data() + 3 * i;
+        require(at <= s[0] && s[0] <= s[1] && s[1] <= s[2] && s[2] <= int64_t(n), "spots in order");
+        at = s[2];
+    }
+    if (!labelled || escapes) return;
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < lines.label_values.size(); ++i) names.emplace_back(lines.label_values.list[i]);
+    const std::string_view text(p, n);
+    require(tagged(text, lines.spots.data(), lines.labels.data(), tokens, names, " ", false) == text, "the text again");
+}
+
+void columns(const char* p, size_t n) {
+    using Kind = SentenceFormat::Kind;
+    const unsigned options = choice(p, n);
+    const Kind kind = Kind(options % 3);
+    const SentenceFormat format{kind, kind == Kind::conllu ? 10 : 3, {kind == Kind::conllu, 2},
+                                kind == Kind::conllu ? 3 : options & 8 ? 1 : -1, "as ever"};
+    auto read = [&](TemplateIndex& index, ColumnLines& lines, const char* q, size_t m, Sentences& out) {
+        const Exact text(q, m);
+        Tokens tokens(2);
+        const bool sound = lines.parse(text.bytes.get(), text.bytes.get() + m, tokens, index.domains);
+        require(sound == lines.problem.empty(), "a message just for bad lines");
+        out.problem = lines.problem;
+        out.lines += lines.lines;
+        if (!sound) return false;
+        sound_lines(lines, text.bytes.get(), m, size_t(tokens.size()), format.label >= 0, false);
+        expand(index, tokens, out);
+        return true;
+    };
+    Sentences whole, in_two;
+    TemplateIndex one = small_index(), other = small_index();
+    ColumnLines lines(format), first(format);
+    const bool sound = read(one, lines, p, n, whole);
+    const size_t cut = whole_sentences(p, n * 2 / 3);
+    const bool both = read(other, first, p, cut, in_two) && read(other, first, p + cut, n - cut, in_two);
+    require(sound == both && whole.problem == in_two.problem && whole.lines == in_two.lines, "the same verdict in two");
+    if (sound) require(whole.names == in_two.names && same(whole.ids, in_two.ids), "the same features in two");
+}
+
+void attributes(const char* p, size_t n) {
+    auto read = [](AttributeLines& lines, const char* q, size_t m) {
+        const Exact text(q, m);
+        const bool sound = lines.parse(text.bytes.get(), text.bytes.get() + m);
+        require(sound == lines.problem.empty(), "a message just for bad lines");
+        if (!sound) return false;
+        const size_t tokens = lines.indptr.size() - 1;
+        sound_lines(lines, text.bytes.get(), m, tokens, true, true);
+        require(size_t(lines.starts[lines.starts.size() - 1]) == tokens, "sentences of all tokens");
+        require(lines.values.size() == 0 || lines.values.size() == lines.ids.size(), "a value each, or none");
+        for (size_t i = 0; i < lines.ids.size(); ++i)
+            require(lines.ids[i] >= 0 && lines.ids[i] < lines.names.size(), "the number of a name");
+        for (size_t i = 0; i < lines.values.size(); ++i)
+            require(std::isfinite(lines.values[i]) && lines.values[i] != 0, "finite values, not 0");
+        return true;
+    };
+    AttributeLines whole, part;
+    const bool sound = read(whole, p, n);
+    const size_t cut = whole_sentences(p, n / 2);
+    bool both = read(part, p, cut);
+    size_t tokens = part.lines_of.size(), stored = part.ids.size();
+    both = both && read(part, p + cut, n - cut);
+    require(sound == both && whole.problem == part.problem, "the same verdict in two");
+    if (sound)
+        require(tokens + part.lines_of.size() == whole.lines_of.size() && stored + part.ids.size() == whole.ids.size(),
+                "the same tokens in two");
+}
+
 const std::string long_names = [] {
     std::string line = "1 | ", number(400, '7');
     for (int i = 0; i < 900; ++i) line += "feature_" + std::to_string(i * i) + ":" + std::to_string(i) + ".25 ";
@@ -218,6 +343,13 @@ const std::vector<Target> targets = {
      {"{\"label\": \"spam\", \"weight\": 2, \"features\": {\"age\": 3, \"job\": \"co\\u00f6k\\ud83d\\ude00\"}, \"z\": 1}\n",
       "{\"label\": 1, \"age\": 3.5e-10, \"a\": {\"b\": [1, \"x\", true, {\"q\": null}], \"f\":false}}\r\n{\"label\":2}\n",
       "{\"label\":1,\"id\":[{}],\"\\n\":\"\xc3\xa9\",\"a.b\":1e308,\"a\":{\"b\":1e308},\"x\":{\"\":{\"\":0}}}\n", nested}},
+    {"columns", columns,
+     {"In IN B-PP\nthe DT B-NP\npound NN I-NP\n\n# # O\r\n x|y = |\n \t\n\nin IN O\n\n\nna\xc3\xafve a|b O\n",
+      "In\tIN\tB-PP\nNew York\tNN\tI\n\na\tb\tc\nx\ty\tz\n",
+      "# text = a b\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\tE\t_\t3\tcase\t_\t_\n2\tle\t_\tDET\t_\t_\t3\tdet\t_\t_\n"
+      "2.1\tx\tx\tX\tX\t_\t_\t_\t_\t_\n\n1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n"}},
+    {"attributes", attributes,
+     {"B-NP\tw[0]=In\tpos\\:x:2.5\t__BOS__\n\nO\ta:-1e3\tb:0\tc\\\\:1\td:\n", "a\\:b\tx\ty\tz\t\tx\n \nO\n"}},
     {"words", words, {"The quick brown_fox, the\tQUICK 123!\nna\xc3\xafve caf\xc3\xa9\n\n a a a b\n", long_names}},
     {"cells", cells,
      {"1,x,2,3\n-1.5, y ,0.25,1e5\r\n0,\"q\",7,8\n", "1\t\t2\n3\tab\t4.5\n", "1,a,1\n 2 ,b, 3 \n0.1234567890123456789,,1e-400\n"}},

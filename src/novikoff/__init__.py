@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
     from novikoff.structured.tagger import Tagger as Tagger
+    from novikoff.structured.templates import Templates as Templates
     from novikoff.voted import VotedPerceptron as VotedPerceptron
     from novikoff.winnow import Winnow as Winnow
 
@@ -42,6 +43,7 @@ _HOMES = {
     "PolynomialExpansion": "novikoff.expansions",
     "SequenceTagger": "novikoff.sequence_tagger",
     "Tagger": "novikoff.structured.tagger",
+    "Templates": "novikoff.structured.templates",
     "VotedPerceptron": "novikoff.voted",
     "Winnow": "novikoff.winnow",
     "load": "novikoff.sources.libsvm",
@@ -62,6 +64,7 @@ __all__ = [
     "PolynomialExpansion",
     "SequenceTagger",
     "Tagger",
+    "Templates",
     "VotedPerceptron",
     "Winnow",
     "__version__",

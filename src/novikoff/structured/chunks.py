@@ -1,10 +1,10 @@
 """Labels that spell chunks, such as B-NP I-NP O: precision, recall and F1 as conlleval counts them.
 
 A label is ``O``, or a place and a type: ``B-NP`` begins a chunk, ``I-NP`` goes on with it, and in the finer
-scheme ``E-NP`` (or ``L-``) ends one and ``S-NP`` (or ``U-``) is one by itself. A token of a chunk begins a new
-one if it says so (B, S), if nothing is open before it (the sentence begins, O, E, S), or if the type changes;
-so labels without any B, and labels that break the scheme, have chunks too. A chunk found is right when a true
-one has the same first and last token and the same type.
+scheme ``E-NP`` (or ``L-``) ends one and ``S-NP`` (or ``U-``) is one by itself. A token of a chunk begins a
+new one if it says so (B, S), if nothing is open before it (the sentence begins, O, E, S), or if the type
+changes; so labels without any B, and labels that break the scheme, have chunks too. A chunk found is right
+when a true one has the same first and last token and the same type.
 """
 
 from __future__ import annotations

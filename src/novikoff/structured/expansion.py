@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.sources.features import Features, State
+from novikoff.sources.features import Features, NamedFeatures, State
 from novikoff.structured.functions import composed
 from novikoff.structured.packing import pack_ints, pack_texts, unpack_ints, unpack_texts
 from novikoff.structured.sequences import Sequences
@@ -107,7 +107,8 @@ class TemplateFeatures(Features):
 
     def _places(self) -> list[int]:
         """Where in a token that is a sequence the columns are."""
-        named, nowhere = self.templates.columns, np.iinfo(np.int32).max
+        named = self.templates.columns or self.templates.only_column()
+        nowhere = np.iinfo(np.int32).max
         return [int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns]
 
     def _expanded(self, tokens: _core.Tokens) -> Sequences:
@@ -123,6 +124,9 @@ class TemplateFeatures(Features):
         return Sequences(starts, indptr, ids)
 
     # ---- as data -------------------------------------------------------------------------------------
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (*self.state(), self.fixed)
+
     def some(self, used: npt.NDArray[np.bool_]) -> TemplateFeatures:
         """Fixed features of which only the used ones are left, in their order."""
         if self.hash_bits is not None:
@@ -160,13 +164,14 @@ class TemplateFeatures(Features):
         order, rows = self._index.state()
         values = [self._index.values(d) for d in range(len(self.columns) + len(self._functions))]
         texts, lengths = pack_texts(text for domain in values for text in domain)
-        facts |= {"n_values": [len(domain) for domain in values], "n_rows": [len(table) for table in rows]}
+        packed = [pack_ints(table) for table in rows]
+        facts["n_values"] = [len(domain) for domain in values]
         return facts, {
             "values": texts,
             "value_lengths": lengths,
             "order": pack_ints(order),
-            "rows": np.concatenate([pack_ints(table) for table in rows]) if rows else np.zeros(0, np.uint8),
-            "row_ends": np.cumsum([len(pack_ints(table)) for table in rows]),
+            "rows": np.concatenate(packed),
+            "row_ends": np.cumsum([len(table) for table in packed]),
         }
 
     @classmethod
@@ -183,6 +188,8 @@ class TemplateFeatures(Features):
             return features
         texts = unpack_texts(arrays["values"], arrays["value_lengths"])
         ends = np.cumsum(facts["n_values"]).tolist()
+        if min(facts["n_values"], default=0) < 0 or len(texts) != sum(facts["n_values"]):
+            raise ValueError("there are more or fewer values than the features say")
         values = [texts[end - n : end] for end, n in zip(ends, facts["n_values"], strict=True)]
         rows, begin = [], 0
         for end in arrays["row_ends"].tolist():
@@ -190,3 +197,13 @@ class TemplateFeatures(Features):
             begin = end
         features._load(values, unpack_ints(arrays["order"]).astype(np.uint16), rows)
         return features
+
+
+def _restored(facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], fixed: bool) -> TemplateFeatures:
+    """What was pickled."""
+    features = TemplateFeatures.from_state(facts, arrays)
+    features.fixed = fixed
+    return features
+
+
+SequenceFeatures = NamedFeatures | TemplateFeatures  # how the features of tokens get their numbers

@@ -6,7 +6,7 @@ from typing import Any
 
 from novikoff.structured import constraints, reading, tagging
 from novikoff.structured.chainweights import ChainWeights
-from novikoff.structured.reading import SequenceFeatures
+from novikoff.structured.expansion import SequenceFeatures
 from novikoff.structured.sequences import Ids, Sequences
 from novikoff.structured.tagger import Labels, Tagger
 from novikoff.training import Plan

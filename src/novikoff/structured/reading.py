@@ -10,11 +10,9 @@ import numpy as np
 
 from novikoff.labels import Classes, number
 from novikoff.sources.features import NamedFeatures
-from novikoff.structured.expansion import TemplateFeatures
+from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
 from novikoff.structured.sequences import Ids, Sequences
 from novikoff.structured.templates import Templates
-
-SequenceFeatures = NamedFeatures | TemplateFeatures  # how the features of tokens get their numbers
 
 
 def begin(templates: Templates | None, hash_bits: int | None) -> SequenceFeatures:

@@ -16,7 +16,7 @@ from novikoff.models.modelfile import Arrays, Facts, read_file, write_file
 from novikoff.report import Report
 from novikoff.structured import reading, tagging
 from novikoff.structured.chainweights import Allowed, ChainWeights, Counts, Pairs, Scorer
-from novikoff.structured.reading import SequenceFeatures
+from novikoff.structured.expansion import SequenceFeatures
 from novikoff.structured.sequences import Floats, Sequences
 from novikoff.training import Record, Run
 

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from novikoff.structured.functions import FUNCTIONS
+from novikoff.structured.readymade import READYMADE
 
 FURTHEST = 100  # tokens that a template may look away
 
@@ -46,10 +47,7 @@ class Part:
     @property
     def text(self) -> str:
         """As it is written, without blanks."""
-        return self.around(f"{self.column}[{self.offset}]")
-
-    def around(self, cell: str) -> str:
-        """The functions, written around another cell."""
+        cell = f"{self.column}[{self.offset}]"
         for name, arguments in self.steps:
             shown = [str(a) if isinstance(a, int) else f'"{a}"' for a in arguments]
             cell = f"{name}({','.join([cell, *shown])})"
@@ -131,8 +129,6 @@ class Templates:
         >>> len(Templates.named("crfsuite-chunking"))
         21
         """
-        from novikoff.structured.readymade import READYMADE
-
         if name not in READYMADE:
             raise ValueError(
                 f"there are no templates called {name!r}; there are {', '.join(READYMADE)}, "
@@ -143,8 +139,6 @@ class Templates:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Templates:
         """Templates from a file, or ready-made ones where there is no such file."""
-        from novikoff.structured.readymade import READYMADE
-
         if not Path(path).exists() and str(path) in READYMADE:
             return cls.named(str(path))
         try:
@@ -174,6 +168,11 @@ class Templates:
     def used_columns(self) -> list[str]:
         """The columns that some template looks at, in order of appearance."""
         return list(dict.fromkeys(part.column for t in self.templates for part in t.parts))
+
+    def only_column(self) -> tuple[str, ...]:
+        """The one column that templates look at by a name, where nothing else is named: it is the first."""
+        used = self.used_columns()
+        return tuple(used) if len(used) == 1 and not self.columns and not used[0].isdigit() else ()
 
     def first_use(self, column: str) -> str:
         """The first template that looks at a column."""
