@@ -3,7 +3,9 @@
 import os
 import pickle
 import signal
+import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,13 +17,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
+from distributed import Client
 from sklearn.base import clone
 
 import novikoff
 import novikoff.dask.perceptron
 from novikoff import Perceptron
 from novikoff.dask import DistributedPerceptron
+from novikoff.dask.cluster import local_cluster
 from novikoff.reference import Twin
 from novikoff.reference_mixing import MixingTwin
 from novikoff.shardtraining import LinearMethod, generator_at, order_states
@@ -33,10 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 @pytest.fixture(scope="module")
 def client():
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-    )
-    with cluster, Client(cluster, set_as_default=False) as client:
+    with local_cluster(2) as cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 
@@ -380,9 +380,44 @@ def test_a_worker_killed_and_one_added_change_no_bit(client, monkeypatch, tmp_pa
 def test_a_cluster_without_workers_is_refused():
     X, y = noisy()
     with (
-        LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as cluster,
+        local_cluster(0) as cluster,
         pytest.raises(RuntimeError, match="has no workers: start some"),
     ):
         DistributedPerceptron(client=cluster.scheduler_address).fit(*blocks(X, y, 20))
-    with pytest.raises(TypeError, match="client=3 is not possible"):
-        DistributedPerceptron(client=None).set_params(client=3).fit(*blocks(X, y, 20))
+    with pytest.raises(ValueError, match="client=3 is not possible"):
+        DistributedPerceptron(client=3).fit(*blocks(X, y, 20))
+
+
+def test_a_lost_scheduler_is_a_clear_error_and_leaves_the_model_as_it_was(tmp_path):
+    """A scheduler and a worker as processes of their own; the scheduler is killed between two epochs."""
+    X, y = noisy()
+    where = tmp_path / "scheduler.json"
+    here = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(where)]
+    dask = [sys.executable, "-m", "dask"]
+    log = (tmp_path / "log").open("w")
+    with log, ExitStack() as stack:
+        scheduler = stack.enter_context(
+            subprocess.Popen(
+                [*dask, "scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0", *here], stderr=log
+            )
+        )
+        stack.callback(scheduler.kill)
+        worker = stack.enter_context(
+            subprocess.Popen(
+                [*dask, "worker", "--nthreads", "1", "--no-nanny", "--death-timeout", "60", *here], stderr=log
+            )
+        )
+        stack.callback(worker.kill)
+        client = stack.enter_context(Client(scheduler_file=str(where), timeout="60s", set_as_default=False))
+        client.wait_for_workers(1, timeout=60)
+        model = DistributedPerceptron(client=client, max_epochs=1, random_state=0).fit(*blocks(X, y, 20))
+        before = weights(model)
+
+        def lose(record):
+            if record["epoch"] == 2:
+                scheduler.kill()
+
+        model.set_params(max_epochs=1000, callback=lose)
+        with pytest.raises(ConnectionError, match=r"the scheduler at tcp://127.0.0.1:\d+ was lost"):
+            model.fit(*blocks(X, y, 20))
+        assert weights(model) == before

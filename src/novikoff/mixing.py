@@ -79,6 +79,7 @@ class Outcome:
 
     parts: tuple[Counts, ...]  # of each learner, going on from the counts it began with
     order: Any  # where the generator of the shard's orders stands now
+    rows: int  # that the shard has
     seconds: float = 0.0
     heaviest: float = 1.0  # the largest weight of a row
     shuffled_in_blocks: int = 0
@@ -123,6 +124,10 @@ class Method(ABC):
     @abstractmethod
     def norm(self, table: Table, standing: Standing) -> float:
         """‖w‖ of the shared weights."""
+
+    @abstractmethod
+    def square(self, part: Table, begin: int) -> float:
+        """‖w‖² of a part of the table, whose first row is the table's row `begin`."""
 
     @abstractmethod
     def judge(self, table: Table, standing: Standing, run: Any, ask: Ask) -> None:
@@ -184,7 +189,7 @@ def joined(slices: Sequence[Table], out: Table) -> Table:
 
 
 # ---- mixing --------------------------------------------------------------------------------------------
-def shares(mixing: str, visits: Sequence[int], updates: Sequence[int]) -> list[int]:
+def shares(mixing: str, rows: Sequence[int], updates: Sequence[int]) -> list[int]:
     """nᵢ in lowest terms: μᵢ = nᵢ/Σn. A shard without rows has no share; all are 0 where nothing was updated.
 
     >>> shares("uniform", [10, 0, 3], [2, 0, 0])
@@ -195,7 +200,7 @@ def shares(mixing: str, visits: Sequence[int], updates: Sequence[int]) -> list[i
     if not any(updates):
         return [0] * len(updates)
     if mixing != "updates":
-        return [int(n > 0) for n in visits]
+        return [int(n > 0) for n in rows]
     divisor = math.gcd(*updates)
     return [k // divisor for k in updates]
 
@@ -341,9 +346,8 @@ def tally(standing: Standing, outcomes: Sequence[Outcome], mixing: str) -> Mixed
     """What comes of the shards' counts; the steps' sum Στ is mixed as the weights are."""
     updates = [outcome.since(standing, "updates") for outcome in outcomes]
     mistakes = [outcome.since(standing, "mistakes") for outcome in outcomes]
-    made = [outcome.visits(standing) for outcome in outcomes]
-    visits = [standing.visits + n for n in made]
-    ns = shares(mixing, made, updates)
+    visits = [standing.visits + outcome.visits(standing) for outcome in outcomes]
+    ns = shares(mixing, [outcome.rows for outcome in outcomes], updates)
     steps = np.array([[[part["step_sum"]] for part in standing.parts]])
     if any(ns):
         after = [Change(None, np.array([[[p["step_sum"]] for p in o.parts]])) for o in outcomes]

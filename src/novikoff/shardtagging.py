@@ -88,14 +88,14 @@ class ChainMethod(Method):
             None if sums is None else sums[:end],
             None if sums is None else sums[end:],
             self.allowed,
-            Counts(**known, norm2=float(np.vdot(table[0], table[0]))),
+            Counts(**known, norm2=self.square(table, 0)),
         )
 
     def learn(
         self, shard: SentenceShard, table: Table, standing: Standing, order: Any, epochs: int
     ) -> Outcome:
         if not shard.n_rows:
-            return Outcome(standing.parts, order, converged=True)
+            return Outcome(standing.parts, order, rows=0, converged=True)
         started = time.perf_counter()
         weights, rng = self.weights(table, standing), generator_at(order)
         converged, made = False, 0
@@ -110,6 +110,7 @@ class ChainMethod(Method):
         return Outcome(
             (counts,),
             rng.bit_generator.state,
+            rows=shard.n_rows,
             seconds=time.perf_counter() - started,
             epochs=made,
             converged=converged,
@@ -117,7 +118,10 @@ class ChainMethod(Method):
 
     # -- what came of it
     def norm(self, table: Table, standing: Standing) -> float:
-        return math.sqrt(float(np.vdot(table[0], table[0])))
+        return math.sqrt(self.square(table, 0))
+
+    def square(self, part: Table, begin: int) -> float:
+        return float(np.vdot(part[0], part[0]))
 
     def judge(self, table: Table, standing: Standing, run: Run, ask: Ask) -> None:
         found: Sequence[Run] = ask("verdict")

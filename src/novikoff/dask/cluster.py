@@ -5,7 +5,6 @@ A client that is given, a scheduler's address, or a local cluster of our own.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -17,6 +16,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from novikoff.checkpoint import Keeping
+from novikoff.model import threads
 
 ANSWER = "10s"  # how long a scheduler may take to answer
 
@@ -141,23 +141,25 @@ def _default() -> Client | None:
         return None
 
 
-def local_cluster(n_workers: int) -> LocalCluster:
-    """Worker processes on this machine, out of others' reach, one thread each."""
+def local_cluster(n_workers: int | None = None, **options: Any) -> LocalCluster:
+    """A cluster of processes on this machine, out of others' reach, one thread each; None: one a core.
+
+    There is no dashboard, and all ports are chosen by the system, so that several can run side by side.
+    """
     return LocalCluster(
-        n_workers=n_workers,
+        n_workers=threads(-1) if n_workers is None else n_workers,
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
         dashboard_address=None,
-        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # else the port of other clusters
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        **options,
     )
 
 
 @contextmanager
 def _local() -> Iterator[Client]:
-    """A cluster of our own, of as many processes as there are cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with local_cluster(cores) as cluster, Client(cluster, set_as_default=False) as client:
+    with local_cluster() as cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 

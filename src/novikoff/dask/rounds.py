@@ -84,11 +84,11 @@ class Rounds:
         last = 1 if self.how == "single-shot" else self.plan.max_epochs
         try:
             while not run.converged and len(self.history) < last:
-                started, before = time.perf_counter(), self.standing
+                started = time.perf_counter()
                 mixed = self._epoch()
                 run.converged = not mixed.changed or (len(self.shards) == 1 and self.outcomes[0].converged)
                 run.mixed += mixed.weighted_updates if self.method.counts_updates else mixed.weighted_mistakes
-                run.n_rows = sum(outcome.visits(before) for outcome in self.outcomes)
+                run.n_rows = sum(outcome.rows for outcome in self.outcomes)
                 run.heaviest = max(outcome.heaviest for outcome in self.outcomes)
                 run.shuffled_in_blocks = max(outcome.shuffled_in_blocks for outcome in self.outcomes)
                 record = self._record(mixed, started)
@@ -178,8 +178,9 @@ class Rounds:
     def _norm(self) -> float:
         if self.table is not None:
             return self.method.norm(self.table, self.standing)
-        squares = self.session.gather([self.session.submit(tasks.square, part) for part in self.slices])
-        return float(np.sqrt(sum(squares)))
+        parts = zip(self.slices, self.cuts[:-1], strict=True)
+        squares = [self.session.submit(tasks.square, self.method, part, begin) for part, begin in parts]
+        return float(np.sqrt(sum(self.session.gather(squares))))
 
 
 def told(record: Record) -> str:

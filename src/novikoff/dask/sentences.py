@@ -22,11 +22,9 @@ from novikoff.structured import constraints, reading, tagging
 from novikoff.structured.chainweights import Allowed
 from novikoff.structured.conll import joined as joined_sequences
 from novikoff.structured.conll import read_sentences
-from novikoff.structured.expansion import TemplateFeatures
+from novikoff.structured.expansion import SequenceFeatures
 from novikoff.structured.joining import joined
-from novikoff.structured.reading import SequenceFeatures
 from novikoff.structured.sequences import Offsets, Sequences
-from novikoff.structured.templates import Templates
 
 
 @dataclass
@@ -89,17 +87,10 @@ def load_files(
     What the client must know comes from one pass over the files before learning: labels, features and how
     often these occur.
     """
-    if not isinstance(features, TemplateFeatures):
-        raise ValueError(
-            "files have columns, not features: `features` says by templates which features these make; "
-            "'chunking', 'pos' and 'ner' are ready-made."
-        )
     names = file_names(paths)
-    recipe = features.templates.text, features.hash_bits, features.seed, options
-    found: list[Found] = session.gather([session.submit(survey, name, recipe) for name in names])
+    recipe = features_state(features)
+    found: list[Found] = session.gather([session.submit(survey, name, recipe, options) for name in names])
     classes = np.unique(np.concatenate([one.classes for one in found]))
-    if not len(classes):
-        raise ValueError("there are no tokens to learn from: every sentence is empty.")
     features, counts = _together(features, found)
     kept = None
     if min_count > 1:
@@ -117,16 +108,21 @@ def load_files(
     return Sentences(futures, classes, features, together(each))
 
 
-def _together(features: TemplateFeatures, found: Sequence[Found]) -> tuple[TemplateFeatures, Offsets]:
+def _together(features: SequenceFeatures, found: Sequence[Found]) -> tuple[SequenceFeatures, Offsets]:
     """The features of all files, numbered in the files' order, and how often each occurs."""
     if features.hash_bits is not None:
         return features, np.sum([one.counts for one in found], axis=0)
-    parts = [features_from_state(*one.features, None) for one in found if one.features is not None]
-    features, numbers = joined([part for part in parts if isinstance(part, TemplateFeatures)])
+    features, numbers = joined([_features(one.features) for one in found])
     counts = np.zeros(features.n_columns, dtype=np.int64)
     for one, own in zip(found, numbers, strict=True):
         counts[own] += one.counts
     return features, counts
+
+
+def _features(state: State) -> SequenceFeatures:
+    features = features_from_state(*state, None)
+    assert isinstance(features, SequenceFeatures)
+    return features
 
 
 def _pieces(names: Sequence[str], sizes: Sequence[int], n_shards: int | None) -> list[list[Piece]]:
@@ -162,17 +158,19 @@ class Found:
     n_sentences: int
     classes: Labels
     counts: Offsets  # how often each feature occurs
-    features: State | None  # None: hashed
+    features: State
 
 
-def survey(path: str, recipe: tuple[str, int | None, int, dict[str, Any]]) -> Found:
+def survey(path: str, recipe: State, options: dict[str, Any]) -> Found:
     """One pass over a file."""
-    text, hash_bits, seed, options = recipe
     try:
-        features = TemplateFeatures(Templates(text), hash_bits=hash_bits, seed=seed)
-        x, _, classes = read_sentences(path, features, **options)
+        features = _features(recipe)
+        features.fixed = False
+        x, labels, classes = read_sentences(path, features, **options)
+        if labels is None:
+            raise ValueError("there are no labels to learn from.")
         counts = np.bincount(x.ids, minlength=features.n_columns)
-        return Found(len(x), classes, counts, features_state(features) if hash_bits is None else None)
+        return Found(len(x), classes, counts, features_state(features))
     except (ValueError, TypeError, OSError) as error:
         raise tasks.said(error, path) from None
 
@@ -180,8 +178,7 @@ def survey(path: str, recipe: tuple[str, int | None, int, dict[str, Any]]) -> Fo
 def read_shard(pieces: Sequence[Piece], shared: tuple[State, Any, Labels, dict[str, Any]]) -> SentenceShard:
     """The sentences of a shard, read from its files."""
     state, kept, classes, options = shared
-    features = features_from_state(*state, None)
-    assert isinstance(features, TemplateFeatures)
+    features = _features(state)
     xs, ys = [], []
     for path, begin, end in pieces:
         try:

@@ -109,21 +109,19 @@ class DistributedTagger(OnCluster, TaggerEstimator):
         self.checkpoint = checkpoint
 
     # -- learning ------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, label: str | int = "last", conllu: bool = False) -> Self:
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Learn from sentences X and their labels y, or from files.
 
         Parameters
         ----------
         X : list of sentences, or names of files
-            A list as `SequenceTagger` takes it, which is cut into `n_shards`. Or files with a token a line,
-            by a list of names or a pattern, which the workers read; then `features` are templates. Each file
-            is a shard, or all sentences are cut into `n_shards` of as many neighbours.
+            A list as `SequenceTagger` takes it, which is cut into `n_shards`. Or files that
+            `novikoff.open_sentences` reads, by a list of names or a pattern, which the workers read. Each
+            file is a shard, or all sentences are cut into `n_shards` of as many neighbours.
         y : list of label lists, one label a token
             None for files, which have their own.
-        label : column of the labels in files
-            "last", its number from 0, or its name.
-        conllu : bool
-            Whether the files are CoNLL-U.
+        **options
+            How to read files: what `novikoff.open_sentences` takes.
         """
         check_parameters(self, self._names, self._table)
         features = reading.begin(self._templates(), self.hash_bits)
@@ -135,7 +133,9 @@ class DistributedTagger(OnCluster, TaggerEstimator):
             if are_paths(X):
                 if y is not None:
                     raise ValueError("files have their own labels: leave out y.")
-                shards = load_files(own, X, features, *how, {"label": label, "conllu": conllu})
+                shards = load_files(own, X, features, *how, options)
+            elif options:
+                raise TypeError(f"{next(iter(options))} is an option for reading files, but X is none.")
             else:
                 shards = load_lists(own, X, y, features, *how)
             n_features = shards.features.n_columns

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-import numpy as np
 from distributed import get_worker
 
 from novikoff import mixing
@@ -97,6 +96,6 @@ def asked(
     return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
 
 
-def square(part: Table) -> float:
+def square(method: Method, part: Table, begin: int) -> float:
     """‖w‖² of a slice."""
-    return float(np.vdot(part[0], part[0]))
+    return method.square(part, begin)

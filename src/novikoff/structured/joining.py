@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from novikoff.structured.expansion import Ints, TemplateFeatures
+from novikoff.sources.features import NamedFeatures
+from novikoff.structured.expansion import Ints, SequenceFeatures, TemplateFeatures
 from novikoff.structured.sequences import Offsets
 
 
-def joined(parts: Sequence[TemplateFeatures]) -> tuple[TemplateFeatures, list[Offsets]]:
+def joined(parts: Sequence[SequenceFeatures]) -> tuple[SequenceFeatures, list[Offsets]]:
     """Fixed features that know all of the parts', and the new number of each feature of each part.
 
     Features get their numbers by first appearance, so those of the first part keep theirs, and what is new
@@ -23,6 +24,15 @@ def joined(parts: Sequence[TemplateFeatures]) -> tuple[TemplateFeatures, list[Of
     >>> both.names(range(4)), numbers[1].tolist()
     (['w[0]=to', 'w[0]=be', 'w[0]=or', 'w[0]=not'], [2, 3, 0, 1])
     """
+    if isinstance(parts[0], TemplateFeatures):
+        return _of_templates([part for part in parts if isinstance(part, TemplateFeatures)])
+    named = NamedFeatures()
+    numbers = [named.place(part.kept_names()) for part in parts if isinstance(part, NamedFeatures)]
+    named.fixed = True
+    return named, numbers
+
+
+def _of_templates(parts: Sequence[TemplateFeatures]) -> tuple[TemplateFeatures, list[Offsets]]:
     first = parts[0]
     n_templates = len(first._domains)
     values: list[dict[str, int]] = [{} for _ in range(len(first.columns) + len(first._functions))]
