@@ -115,13 +115,13 @@ class DistributedTagger(OnCluster, TaggerEstimator):
         Parameters
         ----------
         X : list of sentences, or names of files
-            A list as `SequenceTagger` takes it, which is cut into `n_shards`. Or files that
-            `novikoff.open_sentences` reads, by a list of names or a pattern, which the workers read. Each
-            file is a shard, or all sentences are cut into `n_shards` of as many neighbours.
+            A list as `SequenceTagger` takes it, which is cut into `n_shards`. Or files, by a list of names or
+            a pattern, which the workers read as `novikoff.structured.conll.open_sentences` does. Each file is
+            a shard, or all sentences are cut into `n_shards` of as many neighbours.
         y : list of label lists, one label a token
             None for files, which have their own.
         **options
-            How to read files: what `novikoff.open_sentences` takes.
+            How to read files: what `open_sentences` takes.
         """
         check_parameters(self, self._names, self._table)
         features = reading.begin(self._templates(), self.hash_bits)
