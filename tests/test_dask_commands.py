@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import novikoff.dask
 from novikoff import load_model
@@ -146,7 +146,8 @@ def test_errors_are_one_line_and_the_cluster_is_left_clean(client, address):
     said = error_of("fit", "--dask", address, FILES[0], "bad.svm")
     assert "bad.svm, line 2" in said and "on worker tcp://" in said
     Path("one.svm").write_text("a 1:1\na 2:1\n")
-    assert "every row has the label 'a'" in error_of("fit", "--dask", address, "one.svm", "-q")
+    assert "only one class: 'a'" in error_of("fit", "--dask", address, "one.svm", "-q")
+    assert "only one class: 'other'" in error_of("fit", "--dask", address, *FILES, "--positive", "d")
     assert "not declared" in error_of("fit", "--dask", address, *FILES, "--classes", "a,b")
     assert "there are only 3 file(s)" in error_of("fit", "--dask", address, *FILES, "--n-shards", 4)
     assert "--hash-bits is no option" in error_of("fit", "--dask", address, *FILES, "--hash-bits", 4)
@@ -154,14 +155,11 @@ def test_errors_are_one_line_and_the_cluster_is_left_clean(client, address):
     assert left_behind(client) == []
 
 
-def test_a_cluster_that_is_not_there_or_has_no_workers():
-    assert "there is no scheduler at 'tcp://127.0.0.1:1'" in error_of(
-        "fit", "--dask", "tcp://127.0.0.1:1", *FILES
-    )
-    with LocalCluster(
-        n_workers=0, processes=False, host="127.0.0.1", dashboard_address=None,
-        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-    ) as empty:  # fmt: skip
+def test_a_cluster_that_is_not_there_or_has_no_workers(monkeypatch):
+    monkeypatch.setattr("novikoff.dask.cluster.ANSWER", "100ms")
+    said = error_of("fit", "--dask", "tcp://127.0.0.1:1", *FILES)
+    assert "there is no scheduler at 'tcp://127.0.0.1:1'" in said
+    with local_cluster(0) as empty:
         said = error_of("fit", "--dask", empty.scheduler_address, *FILES)
     assert "has no workers: start some with" in said
 
@@ -225,7 +223,7 @@ def test_a_fit_whose_scheduler_is_killed_resumes_to_the_same_bits(address, folde
 
     again = ("fit", "--dask", address, "--checkpoint", "kept", "--model", "m.novikoff")
     assert "unfinished fit" in error_of(*again, *fit)
-    assert "max_epochs was 8 and is 9" in error_of(*again, *fit, "--resume", "--epochs", 9)
+    assert "--epochs was 8 and is 9" in error_of(*again, *fit, "--resume", "--epochs", 9)
     assert "of other data" in error_of(*again, FILES[0], *fit, "--resume")
     run(*again, *fit, "--resume")
     run("fit", "--dask", address, *fit, "--model", "whole.novikoff")

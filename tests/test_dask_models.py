@@ -231,8 +231,8 @@ def test_the_number_of_workers_does_not_matter(client):
         with (
             LocalCluster(
                 n_workers=n_workers,
+                threads_per_worker=1,
                 processes=False,
-                host="127.0.0.1",
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             ) as cluster,
@@ -311,7 +311,7 @@ def test_bad_input_is_told_and_the_model_stays(client, conll):
     conll[1].write_text("the D\ndog\n")
     with pytest.raises(ValueError, match=r"b\.txt, on worker tcp://.*line 2"):
         model.fit(conll)
-    with pytest.raises(ValueError, match="BIO"):
+    with pytest.raises(ValueError, match="transitions='bio' needs"):
         model.set_params(transitions="bio").fit(conll[:1])
     with pytest.raises(ValueError, match="n_shards=None is not possible for a list"):
         model.set_params(n_shards=None, features=None, transitions="any").fit(X, Y)

@@ -91,7 +91,9 @@ def learn(
             )
             if len(shards.seen) < 2:
                 only = as_text(shards.seen[0])
-                raise ValueError(f"there must be at least two classes, but every row has the label {only!r}.")
+                raise ValueError(
+                    f"there must be at least two classes, but all shards have only one class: {only!r}."
+                )
             labels = shards.classes.labels
             method = LinearMethod(len(labels), shards.n_features, learning.settings(), "cyclic")
             made["format"] = shards.format

@@ -71,7 +71,8 @@ def met(survey: Sequence[loading.Found], declared: Any, before: Classes | None =
         known = Classes(number(_together(each))[0])
     if len(known.labels) < 2:
         raise ValueError(
-            f"there must be at least two classes, but all shards have only one class: {known.labels[0]!r}."
+            f"there must be at least two classes, but all shards have only one class: "
+            f"{known.labels.tolist()[0]!r}."
         )
     return known
 
