@@ -74,6 +74,13 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "_tagger" in vars(self)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = tags.input_tags.dict = True
+        tags.target_tags.required = True
+        return tags
+
     # -- using ---------------------------------------------------------------------------------------
     def predict(self, X: Any) -> list[list[Any]]:
         """The labels of each sentence."""

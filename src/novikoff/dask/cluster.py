@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakSet
 
+import dask
 from distributed import CancelledError, Client, Future, LocalCluster
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -19,6 +20,7 @@ from novikoff.checkpoint import Keeping
 from novikoff.model import threads
 
 ANSWER = "10s"  # how long a scheduler may take to answer
+LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # weights and names are sent on purpose
 
 
 class ClusterError(RuntimeError):
@@ -75,7 +77,8 @@ class Session:
         """A task to be run on some worker."""
         self._count += 1
         key = f"{self.name}-{task.__name__}-{self._count}"
-        future = self.client.submit(task, *arguments, key=key, pure=False)
+        with dask.config.set(LARGE):
+            future = self.client.submit(task, *arguments, key=key, pure=False)
         self._futures.add(future)
         return future
 
@@ -153,6 +156,7 @@ def local_cluster(n_workers: int | None = None, **options: Any) -> LocalCluster:
         host="127.0.0.1",
         dashboard_address=None,
         scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        preload="novikoff.dask.preload",
         **options,
     )
 

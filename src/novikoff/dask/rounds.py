@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import dask
 import numpy as np
 from distributed import Future
 
@@ -61,10 +60,7 @@ class Rounds:
 
     def _hand_out(self, table: Table) -> list[Future]:
         """The table's slices, sent to the cluster."""
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            return [
-                self.session.submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)
-            ]
+        return [self.session.submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)]
 
     def bring(self) -> Table:
         """The shared table, here."""

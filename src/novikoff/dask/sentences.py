@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-import dask
 import numpy as np
 from distributed import Future
 
@@ -62,10 +61,9 @@ def load_lists(
     features.fixed = True
     cuts = [len(x) * k // n_shards for k in range(n_shards + 1)]
     futures = []
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-        for a, b in pairwise(cuts):
-            shard = SentenceShard(f"sentences {a} to {b - 1}", *tagging.subset(x, labels, np.arange(a, b)))
-            futures.append(session.submit(tasks.given, shard))
+    for a, b in pairwise(cuts):
+        shard = SentenceShard(f"sentences {a} to {b - 1}", *tagging.subset(x, labels, np.arange(a, b)))
+        futures.append(session.submit(tasks.given, shard))
     return Sentences(futures, classes.labels, features, allowed)
 
 

@@ -206,9 +206,5 @@ class Scorer:
         padded[:, : self.n_labels] = a
         self.native = _core.TaggerScorer(self.n_labels, pairs.at, pairs.label, w, padded, *allowed.flat())
 
-    @property
-    def n_features(self) -> int:
-        return len(self.pairs.at) - 1
-
     def norm(self) -> float:
         return math.sqrt(float(np.vdot(self.w, self.w)) + float(np.vdot(self.a, self.a))) / self.scale
