@@ -237,7 +237,8 @@ class PerceptronClassifier(RowClassifier):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._values = attrgetter(*cls._names)
+        if hasattr(cls, "_names"):  # else it is abstract
+            cls._values = attrgetter(*cls._names)
 
     # -- training ------------------------------------------------------------------------------------
     def _settings(self) -> Settings:

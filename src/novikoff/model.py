@@ -48,7 +48,8 @@ def width(n_classes: int) -> int:
     return 1 if n_classes == 2 else -(-n_classes // 4) * 4
 
 
-def _zeros(d: int, n_classes: int) -> Floats:
+def zeros(d: int, n_classes: int) -> Floats:
+    """Weights of 0, feature by feature, on huge pages where they are many."""
     shape = d, width(n_classes)
     size = 8 * shape[0] * shape[1]
     if size < HUGE_PAGE:
@@ -76,9 +77,9 @@ class Learner:
 
     def __init__(self, n_classes: int, n_features: int, settings: Settings) -> None:
         self.n_classes, self.settings = n_classes, settings
-        self.weights = _zeros(n_features, n_classes)
+        self.weights = zeros(n_features, n_classes)
         self.bias: Floats = np.zeros(width(n_classes))
-        self.weight_sums = _zeros(n_features, n_classes) if settings.average else None
+        self.weight_sums = zeros(n_features, n_classes) if settings.average else None
         self.bias_sums = np.zeros(width(n_classes)) if settings.average else None
         self._connect(zero=True)
 
@@ -104,6 +105,16 @@ class Learner:
         if self._norm is None or self._norm[0] != self.native.updates:
             self._norm = self.native.updates, self.native.measure_norm()
         return self._norm[1]
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], settings: Settings, counts: dict[str, Any]) -> Learner:
+        """A learner on arrays that others own, called as its own are, going on from `counts`.
+
+        With `n_classes` among them.
+        """
+        learner = object.__new__(cls)
+        learner.__setstate__(arrays | {"settings": settings, "counts": counts})
+        return learner
 
     def counts(self) -> dict[str, Any]:
         return {name: getattr(self.native, name) for name in self.COUNTS}
@@ -170,7 +181,7 @@ class Learner:
         for name in ("weights", "weight_sums"):
             old = getattr(self, name)
             if old is not None:
-                new = _zeros(n_features, self.n_classes)
+                new = zeros(n_features, self.n_classes)
                 kept = min(len(old), n_features)
                 new[:kept] = old[:kept]
                 setattr(self, name, new)
@@ -270,6 +281,13 @@ class Model:
         vars(twin).update(vars(self))
         twin.learners = [learner.copy() for learner in self.learners]
         return twin
+
+    def start_from(self, coef: Floats, intercept: Floats) -> None:
+        """Take these (classes, features) and (classes,) arrays for the weights to begin with."""
+        self.from_zero = not (coef.any() or intercept.any())
+        for k, learner in enumerate(self.learners):
+            part = slice(k, k + 1) if self.apart else slice(None)
+            learner.set_weights(coef[part], intercept[part])
 
     def grow(self, n_classes: int) -> None:
         """Add classes that have not been seen: zero rows, ties resolved as for the new number."""

@@ -237,6 +237,44 @@ PARAMETERS = _table(
     ),
 )
 
+# On a cluster: what only that knows, and what means something else there.
+MIXINGS = ("uniform", "updates", "single-shot")
+DISTRIBUTED_PARAMETERS = PARAMETERS | _table(
+    replace(
+        PARAMETERS["order"],
+        help="How an epoch visits the rows of a shard. 'shuffle': a new permutation each epoch. 'cyclic': as "
+        "they lie, which is how files are always read. 'worst': each visit goes to the most violated row of "
+        "the shard.",
+    ),
+    replace(
+        PARAMETERS["n_jobs"],
+        help="Threads for predicting rows in memory; −1 for all cores. Never changes a result.",
+    ),
+    Parameter(
+        "mixing",
+        "uniform",
+        "What the shared weights become after an epoch. 'uniform': the mean of the shards' weights. "
+        "'updates': their mean weighted by the updates that each shard made. 'single-shot': every shard "
+        "learns by itself to the end, and the mean is taken once, which may separate nothing even where the "
+        "rows can be separated.",
+        *_one_of(*MIXINGS),
+    ),
+    Parameter(
+        "n_shards",
+        None,
+        "Into how many shards to join neighbouring blocks, partitions or files. None: each is a shard.",
+        *_none_or("a whole number ≥ 1", _whole(1)),
+    ),
+    Parameter(
+        "client",
+        None,
+        "The cluster: a distributed.Client, or the address of a scheduler. None: the default client where "
+        "there is one, else a local cluster of processes, one a core, which is closed after the fit.",
+        "None, a distributed.Client, or an address such as 'tcp://10.0.0.1:8786'",
+        lambda v: v is None or _is_name(v) or type(v).__name__ == "Client",
+    ),
+)
+
 # Kernel perceptrons: what only they know, and what starts otherwise there.
 KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine", "monotone_conjunction", "precomputed")
 KERNEL_PARAMETERS = PARAMETERS | _table(

@@ -40,6 +40,8 @@ class Report:
     order: str
     seconds: float | None  # None: not kept (a model that was loaded from a file)
     log2_radius: float | None = None  # where the radius itself overflows
+    n_shards: int = 0  # on how many shards weights were mixed; 0: there was no mixing
+    mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -47,8 +49,14 @@ class Report:
 
     def _lines(self) -> list[tuple[str, str]]:
         count = "updates" if self.rule == "margin" else "mistakes"
+        shards = f", {self.n_shards:,} shard(s)" if self.n_shards else ""
+        if self.mixed is not None:
+            count = f"Σ μ·{count} = {_number(self.mixed)}"
         lines = [
-            ("data", f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes"),
+            (
+                "data",
+                f"{self.n_rows:,} rows × {self.n_features:,} features, {self.n_classes} classes{shards}",
+            ),
             ("verdict", self._verdict()),
             ("epochs", f"{self.n_epochs:,} ({self._ending()}), {self.order}{self._time()}"),
             ("mistakes", f"{self.mistakes:,} in all, {self.last_epoch_mistakes:,} in the last epoch"),

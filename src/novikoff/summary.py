@@ -43,6 +43,8 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
         accumulator=close[1] if timed else None,
         order=order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
+        n_shards=run.n_shards,
+        mixed=run.mixed if run.n_shards > 1 else None,
     )
 
 

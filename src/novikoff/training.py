@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from novikoff.arrays import in_order, is_memory_mapped, row_bytes, rows_of, some
 from novikoff.model import Floats, Ints, Learner, Model, Settings, UnsortedIndices, raise_problem, threads
 
 Order = npt.NDArray[np.int64]
-Record = dict[str, float]
+Record = dict[str, Any]
 
 CALL_BYTES = 1 << 26  # memory one native call goes over: a small part of a second, then Python may interrupt
 COUNTED = ("mistakes", "updates")
@@ -64,6 +65,8 @@ class Run:
     as_given: bool = False  # one pass over rows in the order they came (partial_fit)
     heaviest: float = 1.0  # the largest weight of a row
     shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
+    n_shards: int = 0  # on how many shards weights were mixed
+    mixed: float = 0.0  # and then Σ μ·k: what the rule's bound speaks of, each shard's by its mixing weight
 
 
 # ---- what is visited ---------------------------------------------------------------------------------
@@ -212,6 +215,41 @@ def settled(model: Model, began: dict[int, int]) -> dict[int, int]:
     return {k: n for k, n in enumerate(made) if began.get(k) == n}
 
 
+def smallest(
+    model: Model,
+    examples: Examples,
+    learner: Learner,
+    part: int,
+    *,
+    weighted: bool = True,
+    unit: bool = False,
+    guarded: bool = False,
+    stop: bool = True,
+) -> tuple[float, int, bool]:
+    """The smallest weight·d of all rows, its row, and whether some row is wrong, as `learner` sees them.
+
+    `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
+    """
+    native, best = learner.native.view(), (math.inf, True, -1)
+    wrong = False
+    for visit in examples.each():
+        labels = model.labels(visit.labels, part)
+        weights = visit.weights if weighted else None
+        if unit:
+            norms = _core.row_norms(visit.rows, learner.settings.bias_square)
+            with np.errstate(over="ignore"):
+                weights = (1.0 if weights is None else weights) / np.where(norms > 0, norms, 1.0)
+        problem, at, value, row, hurts, erred = _core.smallest(
+            native, visit.rows, labels, weights, visit.order, visit.begin, visit.end, guarded, stop
+        )
+        raise_problem(problem, at, visit.X, where=visit.where)
+        wrong |= erred
+        best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
+        if wrong and stop:
+            break
+    return best[0], best[2], wrong
+
+
 # ---- fitting -----------------------------------------------------------------------------------------
 def fit(
     X: Any,
@@ -232,10 +270,7 @@ def fit(
     for attempt in range(2):
         model = start.copy() if start is not None else Model(n_classes, X.shape[1], settings)
         if init is not None:
-            model.from_zero = not (init[0].any() or init[1].any())
-            for k, learner in enumerate(model.learners):
-                part = slice(k, k + 1) if model.apart else slice(None)
-                learner.set_weights(init[0][part], init[1][part])
+            model.start_from(*init)
         if start is not None and n_classes > model.n_classes:
             model.grow(n_classes)
         try:
@@ -266,12 +301,9 @@ class Fitting:
         run = Run(history=self.history)
         best, best_model, since_best = -1.0, None, 0
         try:
-            if plan.order == "worst":
-                assert isinstance(examples, ArrayExamples)
-                scan(model, examples.X, examples.rows, examples.weights, examples.kept, examples.per_call)
             for epoch in range(len(self.history), plan.max_epochs):
                 started = time.perf_counter()
-                run.converged = self._worst_epoch() if plan.order == "worst" else self._epoch(epoch)
+                run.converged = self.one_epoch(epoch)
                 record = self._record(epoch, time.perf_counter() - started)
                 self.history.append(record)
                 if examples.held_out is not None:
@@ -303,8 +335,18 @@ class Fitting:
         return counts | {"norm": norm, "seconds": seconds}
 
     # -- one epoch
+    def one_epoch(self, epoch: int) -> bool:
+        """Learn once from the examples; whether nothing was updated. The first epoch, 0, checks the rows."""
+        examples = self.examples
+        if self.plan.order != "worst":
+            return self._epoch(epoch)
+        assert isinstance(examples, ArrayExamples)
+        if not epoch:
+            scan(self.model, examples.X, examples.rows, examples.weights, examples.kept, examples.per_call)
+        return self._worst_epoch()
+
     def _epoch(self, epoch: int) -> bool:
-        """Visit every row once; whether nothing was updated."""
+        """Visit every row once."""
         model = self.model
         jobs = min(threads(self.plan.n_jobs), len(model.learners))
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
@@ -323,7 +365,7 @@ class Fitting:
         for k, learner in enumerate(self.model.learners):
             labels = self.model.labels(examples.labels, k)
             for _ in range(examples.count):
-                row = self._smallest(learner, k, weighted=False, stop=False)[1]
+                row = smallest(self.model, examples, learner, k, weighted=False, stop=False)[1]
                 before = learner.native.updates
                 order = np.array([row], dtype=np.int64)
                 visits_before = learner.native.visits
@@ -338,39 +380,6 @@ class Fitting:
         return calm == len(self.model.learners)
 
     # -- what came of it
-    def _smallest(
-        self,
-        learner: Learner,
-        part: int,
-        *,
-        weighted: bool = True,
-        unit: bool = False,
-        guarded: bool = False,
-        stop: bool = True,
-    ) -> tuple[float, int, bool]:
-        """The smallest weight·d of all rows, its row, and whether some row is wrong.
-
-        `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
-        """
-        native, best = learner.native.view(), (math.inf, True, -1)
-        wrong = False
-        for visit in self.examples.each():
-            labels = self.model.labels(visit.labels, part)
-            weights = visit.weights if weighted else None
-            if unit:
-                norms = _core.row_norms(visit.rows, learner.settings.bias_square)
-                with np.errstate(over="ignore"):
-                    weights = (1.0 if weights is None else weights) / np.where(norms > 0, norms, 1.0)
-            problem, at, value, row, hurts, erred = _core.smallest(
-                native, visit.rows, labels, weights, visit.order, visit.begin, visit.end, guarded, stop
-            )
-            raise_problem(problem, at, visit.X, where=visit.where)
-            wrong |= erred
-            best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
-            if wrong and stop:
-                break
-        return best[0], best[2], wrong
-
     def _held_out_score(self, X: Any, labels: Ints) -> float:
         predicted = self.model.scorer(averaged=self.model.settings.average).predict(X, self.plan.n_jobs)
         return float(np.mean(predicted == labels))
@@ -387,43 +396,55 @@ class Fitting:
 
     def judge(self, run: Run) -> None:
         """Check the last weights strictly and exactly against every row, up to the first that is wrong."""
-        witnesses, margins, unit = [], [], []
-        consistent = True
-        for k, learner in enumerate(self.model.learners):
-            value, _, wrong = self._smallest(learner, k)
-            if not wrong and value == 0 and learner.settings.bias_square:
-                learner = self._lifted(learner, k)
-                value, _, wrong = self._smallest(learner, k)
-            norm = learner.norm()
-            margins.append(value / norm if norm else 0.0)
-            witnesses.append((learner.coef(), learner.intercept()))
-            consistent &= not wrong
-            if wrong or value <= 0:
-                break
-            if learner.settings.rule == "normalized":
-                unit.append(self._smallest(learner, k, unit=True)[0] / norm)
-        run.margin, run.unit_margin = min(margins), min(unit, default=math.nan)
-        if run.margin > 0 and len(margins) == len(self.model.learners):
-            run.verdict = "separated"
-        run.consistent = consistent and len(margins) == len(self.model.learners)
-        if len(witnesses) == len(self.model.learners):
-            coefs, intercepts = zip(*witnesses, strict=True)
-            one = len(witnesses) == 1
-            run.witness = witnesses[0] if one else (np.concatenate(coefs), np.concatenate(intercepts))
-        if self.model.settings.average:
-            run.training_errors = self.examples.errors(self.model)
-        elif run.consistent and not self.model.apart:
-            run.training_errors = 0
+        judge(self.model, run, partial(smallest, self.model, self.examples), self.examples.errors)
 
-    def _lifted(self, learner: Learner, part: int) -> Learner:
-        """A copy that raises every tied score through the bias, by half of what the others can spare."""
-        spare = self._smallest(learner, part, weighted=False, guarded=True, stop=False)[0]
-        lifted = learner.copy()
-        k = learner.n_classes
-        lift = np.array([1.0]) if k == 2 else np.arange(k, 0, -1) / (k - 1)
-        if math.isfinite(spare):
-            lifted.set_weights(learner.coef(), learner.intercept() + lift * (spare / 2))
-        return lifted
+
+class Smallest(Protocol):
+    """`smallest` of a model and examples, wherever these are."""
+
+    def __call__(self, learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]: ...
+
+
+def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int | None]) -> None:
+    """The verdict on the last weights: a witness, its margin, and what is wrong still."""
+    witnesses, margins, unit = [], [], []
+    consistent = True
+    for k, learner in enumerate(model.learners):
+        value, _, wrong = find(learner, k)
+        if not wrong and value == 0 and learner.settings.bias_square:
+            learner = _lifted(learner, k, find)
+            value, _, wrong = find(learner, k)
+        norm = learner.norm()
+        margins.append(value / norm if norm else 0.0)
+        witnesses.append((learner.coef(), learner.intercept()))
+        consistent &= not wrong
+        if wrong or value <= 0:
+            break
+        if learner.settings.rule == "normalized":
+            unit.append(find(learner, k, unit=True)[0] / norm)
+    run.margin, run.unit_margin = min(margins), min(unit, default=math.nan)
+    if run.margin > 0 and len(margins) == len(model.learners):
+        run.verdict = "separated"
+    run.consistent = consistent and len(margins) == len(model.learners)
+    if len(witnesses) == len(model.learners):
+        coefs, intercepts = zip(*witnesses, strict=True)
+        one = len(witnesses) == 1
+        run.witness = witnesses[0] if one else (np.concatenate(coefs), np.concatenate(intercepts))
+    if model.settings.average:
+        run.training_errors = errors(model)
+    elif run.consistent and not model.apart:
+        run.training_errors = 0
+
+
+def _lifted(learner: Learner, part: int, find: Smallest) -> Learner:
+    """A copy that raises every tied score through the bias, by half of what the others can spare."""
+    spare = find(learner, part, weighted=False, guarded=True, stop=False)[0]
+    lifted = learner.copy()
+    k = learner.n_classes
+    lift = np.array([1.0]) if k == 2 else np.arange(k, 0, -1) / (k - 1)
+    if math.isfinite(spare):
+        lifted.set_weights(learner.coef(), learner.intercept() + lift * (spare / 2))
+    return lifted
 
 
 def record_line(record: Record) -> str:

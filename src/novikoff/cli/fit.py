@@ -263,7 +263,7 @@ def _misled(learned: LinearModel | KernelModel, tested: Evaluation | None) -> bo
     """Whether the model did far better while it followed the rows than it does on others."""
     if tested is None or learned.run is None or not learned.history:
         return False
-    mistaken = learned.history[-1]["mistakes"] / max(learned.run.n_rows, 1)
+    mistaken: float = learned.history[-1]["mistakes"] / max(learned.run.n_rows, 1)
     return 1 - tested.accuracy > 2 * mistaken + 0.1
 
 

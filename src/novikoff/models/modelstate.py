@@ -228,14 +228,20 @@ def settings(facts: Facts) -> Settings:
 
 
 # ---- the run -----------------------------------------------------------------------------------------
+PASSING = ("seconds", "seconds_lost", "bytes_moved")  # what depends on the machines
+
+
 def run_state(run: Run) -> State:
-    """What a run did, without the seconds it took: equal runs are equal files.
+    """What a run did, without the seconds it took: equal runs are equal files. Of shards only sums are kept.
 
     The witness has the model's last weights, and a bias of its own.
     """
-    dropped = ("history", "witness", "interrupted")
+    dropped = ("history", "witness", "interrupted", *(() if run.n_shards else ("n_shards", "mixed")))
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
-    facts["history"] = [{k: v for k, v in record.items() if k != "seconds"} for record in run.history]
+    facts["history"] = [
+        {k: v for k, v in record.items() if k not in PASSING and type(v) in (int, float)}
+        for record in run.history
+    ]
     return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
 
 
@@ -264,6 +270,8 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         as_given=fact(facts, "as_given", bool),
         heaviest=number(facts, "heaviest", 0.0),
         shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
+        n_shards=count(facts, "n_shards") if "n_shards" in facts else 0,
+        mixed=number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
     )
 
 

@@ -64,7 +64,7 @@ class ByteStream:
         check_whole("max_line", max_line, 1)
         check_whole("max_expansion", max_expansion, 1)
         self.max_line, self.max_expansion = int(max_line), int(max_expansion)
-        self._files = [_file(path) for path in _each(paths)]
+        self._files = [_file(path) for path in each_path(paths)]
         self.names = [file.name for file in self._files]
         self.name = self.names[0] if len(self.names) == 1 else f"{len(self.names)} files"
         sizes = [file.size for file in self._files]
@@ -192,7 +192,7 @@ def check_whole(name: str, value: object, low: int) -> None:
         raise ValueError(f"{name} must be a whole number ≥ {low}, not {value!r}.")
 
 
-def _each(paths: Any) -> list[Any]:
+def each_path(paths: Any) -> list[Any]:
     """Every file that `paths` names, with patterns replaced by what matches them."""
     several = not isinstance(paths, str | os.PathLike) and not hasattr(paths, "read")
     if several and not isinstance(paths, Iterable):

@@ -117,6 +117,11 @@ class NamedFeatures(Features):
     def names(self, columns: Iterable[int]) -> list[str]:
         return self._vocabulary.names(np.fromiter(columns, np.int64))
 
+    def kept_names(self) -> list[str]:
+        """The names that are kept, in the order in which they came to be (exact) or of their columns."""
+        _, _, columns = self._vocabulary.state()
+        return self.names(range(self.n_columns) if columns is None else columns.tolist())
+
     def state(self) -> State:
         names, offsets, columns = self._vocabulary.state()
         arrays: dict[str, npt.NDArray[Any]] = {"names": names, "name_offsets": offsets}

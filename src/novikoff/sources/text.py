@@ -258,10 +258,14 @@ class TextSource(Source, Generic[P]):
         return self._stream.digest()
 
 
-def no_rows(name: str, skipped: Skipped) -> ValueError:
+class NoRows(ValueError):
+    """Files that hold nothing to learn from."""
+
+
+def no_rows(name: str, skipped: Skipped) -> NoRows:
     """What to raise for files that hold nothing to learn from."""
     what = f"only lines that were skipped ({skipped.first[0]})" if skipped.count else "none"
-    return ValueError(f"{name}: expected at least one row, but there is {what}.")
+    return NoRows(f"{name}: expected at least one row, but there is {what}.")
 
 
 def _where(parser: Parser, file: str, first_line: int, row: int) -> str:

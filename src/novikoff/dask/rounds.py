@@ -1,0 +1,227 @@
+"""Epochs on a cluster: shards learn where they are, their changes are mixed slice by slice, and so on.
+
+The shared table stays on the workers, in slices. For an epoch every shard's task takes all of them and
+returns what it changed; the counts come to the client, which knows from them each shard's share; then each
+slice of the next table is made by the tree of `mixing`, in tasks of their own. Every task depends only on its
+arguments, so that one which was lost with its worker is run again, elsewhere, to the same bits.
+
+The scheduler can make a slice again only from what it was made of, and remembers all that. So the table comes
+to the client now and then, which hands it out again: each epoch where it is small, else every `ANCHOR`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Self
+from uuid import uuid4
+from weakref import WeakSet
+
+import dask
+import numpy as np
+from distributed import Client, Future
+
+from novikoff import mixing
+from novikoff.dask import tasks
+from novikoff.mixing import Mixed, Outcome, Standing, Table
+from novikoff.model import Learner, Model
+from novikoff.shardtraining import Judged, LinearMethod
+from novikoff.training import Plan, Record, Run, judge, record_line
+
+SLICE_BYTES = 1 << 23
+MAX_SLICES = 64
+ANCHOR = 16  # epochs
+
+
+class Rounds:
+    """A fit under way on a cluster."""
+
+    def __init__(
+        self,
+        client: Client,
+        method: LinearMethod,
+        shards: Sequence[Future],
+        orders: Sequence[Any],
+        state: tuple[Table, Standing],
+        plan: Plan,
+        how: str = "uniform",
+    ) -> None:
+        self.client, self.method, self.shards, self.plan, self.how = client, method, shards, plan, how
+        self.orders = list(orders)
+        self.table: Table | None = state[0]  # None while only the workers have it
+        self.standing = state[1]
+        self.history: list[Record] = []
+        self._name = f"novikoff-{uuid4().hex[:12]}"
+        self._held: WeakSet[Future] = WeakSet()
+        self._tasks = 0
+        self._before = self.standing
+        rows = state[0].shape[1]
+        pieces = min(max(-(-state[0].nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
+        self.cuts = mixing.cuts(rows, pieces)
+        self.slices = self._hand_out(state[0])
+        self.outcomes: list[Outcome] = []
+
+    # -- tasks
+    def _submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
+        self._tasks += 1
+        key = f"{self._name}-{task.__name__}-{self._tasks}"
+        future = self.client.submit(task, *arguments, key=key, pure=False)
+        self._held.add(future)
+        return future
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave nothing on the cluster, whatever happened."""
+        self.slices = []
+        if self.client.status == "running":
+            self.client.cancel(list(self._held), force=True)
+
+    def _hand_out(self, table: Table) -> list[Future]:
+        """The table's slices, sent to the cluster."""
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+            return [self._submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)]
+
+    def _bring(self) -> Table:
+        """The shared table, here."""
+        if self.table is None:
+            self.table = mixing.joined(self.client.gather(self.slices), self.method.table())
+        return self.table
+
+    @property
+    def small(self) -> bool:
+        return len(self.slices) == 1
+
+    # -- epochs
+    def run(self, *, judged: bool = True) -> Run:
+        """Learn until an epoch passes without an update on any shard, or the plan ends it; then judge."""
+        run = Run(history=self.history, n_shards=len(self.shards), mixed=0.0)
+        try:
+            for epoch in range(1 if self.how == "single-shot" else self.plan.max_epochs):
+                started = time.perf_counter()
+                mixed = self._epoch()
+                run.converged = not mixed.changed or (len(self.shards) == 1 and self.outcomes[0].converged)
+                run.mixed += mixed.weighted_updates if self._counts_updates else mixed.weighted_mistakes
+                record = self._record(epoch, mixed, started)
+                self.history.append(record)
+                if self.plan.verbose:
+                    print(told(record), file=sys.stderr)
+                if run.converged or (self.plan.callback is not None and self.plan.callback(record) is True):
+                    break
+            if judged:
+                self._judge(run)
+        except KeyboardInterrupt:
+            run.interrupted = True
+        run.n_rows = sum(outcome.visits(self._before) for outcome in self.outcomes)
+        run.heaviest = max((outcome.heaviest for outcome in self.outcomes), default=1.0)
+        run.shuffled_in_blocks = max((o.shuffled_in_blocks for o in self.outcomes), default=0)
+        return run
+
+    @property
+    def _counts_updates(self) -> bool:
+        """Whether the rule's theorem is one about updates."""
+        return self.method.settings.rule == "margin"
+
+    def model(self) -> Model:
+        """The model as it stands, at the client."""
+        return self.method.model(self._bring(), self.standing.parts)
+
+    def _epoch(self) -> Mixed:
+        """Every shard once, and the mixture."""
+        epochs = self.plan.max_epochs if self.how == "single-shot" else 1
+        learned = [
+            self._submit(tasks.learn, self.method, shard, self.slices, self.standing, order, epochs)
+            for shard, order in zip(self.shards, self.orders, strict=True)
+        ]
+        outcomes = self.client.gather([self._submit(tasks.outcome, one) for one in learned])
+        mixed = mixing.tally(self.standing, outcomes, self.how)
+        if mixed.changed:
+            slices = [self._mixed_slice(k, learned, mixed) for k in range(len(self.slices))]
+            if self.small or not (self.standing.epoch + 1) % ANCHOR:
+                self.table = mixing.joined(self.client.gather(slices), self.method.table())
+                slices = self._hand_out(self.table)
+            else:
+                for slice_ in slices:
+                    slice_.result()  # what is lost from here on can be made again from what is held
+                self.table = None
+            self.slices = slices
+        self._before, self.standing, self.outcomes = self.standing, mixed.standing, outcomes
+        self.orders = [outcome.order for outcome in outcomes]
+        return mixed
+
+    def _mixed_slice(self, k: int, learned: list[Future], mixed: Mixed) -> Future:
+        """The tree of one slice. Shards that changed nothing have nothing to add."""
+        before, begin, end = self.slices[k], self.cuts[k], self.cuts[k + 1]
+        level: list[Future | None] = []
+        for group in mixing.groups(len(learned)):
+            own = [i for i in group if mixed.updates[i]]
+            pieces = [
+                learned[i] if self.small else self._submit(tasks.piece, learned[i], begin, end) for i in own
+            ]
+            ns, visits = [mixed.shares[i] for i in own], [mixed.visits[i] for i in own]
+            level.append(self._submit(tasks.leaf_sum, before, pieces, ns, visits) if own else None)
+        while len(level) > 1:
+            parts = [[level[i] for i in group if level[i] is not None] for group in mixing.groups(len(level))]
+            level = [self._submit(tasks.branch_sum, before, part) if part else None for part in parts]
+        return self._submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
+
+    def _record(self, epoch: int, mixed: Mixed, started: float) -> Record:
+        busy: dict[str, float] = defaultdict(float)
+        for outcome in self.outcomes:
+            busy[outcome.worker] += outcome.seconds
+        state = 8 * int(np.prod(self.method.shape))
+        record: Record = {
+            "epoch": epoch + 1,
+            "mistakes": sum(mixed.mistakes),
+            "updates": sum(mixed.updates),
+            "norm": self._norm(),
+            "seconds": time.perf_counter() - started,
+            "weighted_updates": mixed.weighted_updates,
+            "shard_mistakes": mixed.mistakes,
+            "shard_updates": mixed.updates,
+            "mixing_weights": mixed.weights,
+            "bytes_moved": sum(outcome.held_bytes for outcome in self.outcomes) + state * len(busy),
+            "seconds_lost": max(busy.values()) - sum(busy.values()) / len(busy),
+        }
+        if self.how == "single-shot":
+            record["shard_epochs"] = [outcome.epochs for outcome in self.outcomes]
+        return record
+
+    def _norm(self) -> float:
+        if self.table is not None:
+            return self.model().norm()
+        squares = self.client.gather([self._submit(tasks.square, part) for part in self.slices])
+        return float(np.sqrt(sum(squares)))
+
+    # -- the verdict
+    def _judge(self, run: Run) -> None:
+        model = self.model()
+
+        def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
+            arguments = self.slices, self.standing, part, learner.bias, how
+            found = [self._submit(tasks.smallest, self.method, shard, *arguments) for shard in self.shards]
+            return Judged(self.client.gather(found)).together(stop=how.get("stop", True))
+
+        def errors(_: Model) -> int | None:
+            asked = [
+                self._submit(tasks.errors, self.method, shard, self.slices, self.standing)
+                for shard in self.shards
+            ]
+            found = self.client.gather(asked)
+            return None if None in found else sum(found)
+
+        judge(model, run, find, errors)
+
+
+def told(record: Record) -> str:
+    """An epoch in one line, with the spread over the shards."""
+    mistakes, weights = record["shard_mistakes"], record["mixing_weights"]
+    return (
+        f"{record_line(record)}  shards {min(mistakes):,}–{max(mistakes):,} mistakes, weights "
+        f"{min(weights):.3g}–{max(weights):.3g}, {record['bytes_moved'] / 1e6:.3g} MB moved, "
+        f"{record['seconds_lost']:.3f} s lost to the slowest"
+    )

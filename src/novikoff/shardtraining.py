@@ -1,0 +1,204 @@
+"""How a linear model learns from one shard: an epoch from shared weights, and what the verdict needs to know.
+
+All learners of a model lie in one table, each with its bias as one more row behind its features: that is what
+shards share and `mixing` mixes. A shard is a matrix in memory, or files that are read again every epoch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from novikoff.labels import Labels, StreamClasses
+from novikoff.mixing import Method, Outcome, Standing, Table
+from novikoff.model import Floats, Ints, Learner, Model, Settings, width, zeros
+from novikoff.sources.source import Source
+from novikoff.streaming import SourceExamples
+from novikoff.training import ArrayExamples, Examples, Fitting, Plan, smallest
+
+
+# ---- shards --------------------------------------------------------------------------------------------
+class Shard(ABC):
+    """The rows of one shard, on the worker that holds or reads them."""
+
+    name: str  # for messages: "block 3", "day3.svm"
+    n_rows: int
+
+    @abstractmethod
+    def examples(self, plan: Plan, model: Model) -> Examples:
+        """The rows as a fit goes over them."""
+
+
+@dataclass(frozen=True)
+class RowShard(Shard):
+    """A shard in memory; rows of weight 0 are left out."""
+
+    name: str
+    X: Any
+    labels: Ints
+    weights: Floats | None = None
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        return int(self.X.shape[0] if self.weights is None else np.count_nonzero(self.weights))
+
+    def examples(self, plan: Plan, model: Model) -> ArrayExamples:
+        return ArrayExamples(self.X, self.labels, self.weights, plan, model)
+
+
+def file_examples(
+    source: Source, classes: Labels, class_weight: dict[str, float] | None = None
+) -> SourceExamples:
+    """The rows of files as a fit goes over them: in their own order, a few blocks in memory at a time."""
+    return SourceExamples(source, StreamClasses(classes.tolist()), class_weight=class_weight)
+
+
+# ---- orders --------------------------------------------------------------------------------------------
+def order_states(rng: np.random.Generator, n: int) -> list[Any]:
+    """Where n generators stand, one a shard: the first is `rng` itself, the others are drawn from its state.
+
+    So one shard goes over its rows as one learner would, and every shard's order depends on `random_state`
+    and on its own place only.
+
+    >>> states = order_states(np.random.default_rng(0), 2)
+    >>> generator_at(states[0]).permutation(4).tolist() == np.random.default_rng(0).permutation(4).tolist()
+    True
+    """
+    first = rng.bit_generator.state
+    digest = hashlib.blake2b(_bytes(first), digest_size=16).digest()
+    entropy = int.from_bytes(digest, "little")
+    seeds = [np.random.SeedSequence(entropy, spawn_key=(i,)) for i in range(1, n)]
+    return [first, *(np.random.PCG64(seed).state for seed in seeds)][:n]
+
+
+def _bytes(state: Any) -> bytes:
+    if isinstance(state, dict):
+        return b"".join(key.encode() + _bytes(state[key]) for key in sorted(state))
+    return state.tobytes() if isinstance(state, np.ndarray) else repr(state).encode()
+
+
+def generator_at(state: Any) -> np.random.Generator:
+    """The generator that stands there."""
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+# ---- learning ------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class LinearMethod(Method):
+    """Linear perceptrons, of any rule."""
+
+    n_classes: int
+    n_features: int
+    settings: Settings
+    order: str = "shuffle"
+
+    @property
+    def _apart(self) -> bool:
+        return self.settings.multiclass == "ovr" and self.n_classes > 2
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the table: weights and perhaps sums; the learners' features and biases; classes side by side."""
+        learners, classes = (self.n_classes, 2) if self._apart else (1, self.n_classes)
+        return 1 + self.settings.average, learners * (self.n_features + 1), width(classes)
+
+    def table(self) -> Table:
+        """A new table of zeros."""
+        layers, rows, _ = self.shape
+        return zeros(layers * rows, 2 if self._apart else self.n_classes).reshape(self.shape)
+
+    def begin(self) -> tuple[Table, Standing]:
+        return self.begin_from(Model(self.n_classes, self.n_features, self.settings))
+
+    def begin_from(self, model: Model) -> tuple[Table, Standing]:
+        """The state of a model, to go on from."""
+        table = self.table()
+        counts = tuple(learner.counts() for learner in model.learners)
+        for own, learner in zip(self.model(table, counts).learners, model.learners, strict=True):
+            own.weights[...], own.bias[...] = learner.weights, learner.bias
+            if own.weight_sums is not None and own.bias_sums is not None:
+                own.weight_sums[...], own.bias_sums[...] = learner.weight_sums, learner.bias_sums
+        return table, Standing(0, counts)
+
+    def model(self, table: Table, parts: Sequence[dict[str, Any]]) -> Model:
+        """The model whose weights lie in the table."""
+        model = object.__new__(Model)
+        model.n_classes, model.n_features, model.settings = self.n_classes, self.n_features, self.settings
+        model.apart, model.from_zero = self._apart, True
+        model.learners = []
+        d = self.n_features
+        for k, counts in enumerate(parts):
+            own = table[:, k * (d + 1) : (k + 1) * (d + 1)]
+            arrays: dict[str, Any] = {"n_classes": 2 if self._apart else self.n_classes}
+            arrays |= {"weights": own[0, :d], "bias": own[0, d], "weight_sums": None, "bias_sums": None}
+            if len(own) == 2:
+                arrays |= {"weight_sums": own[1, :d], "bias_sums": own[1, d]}
+            model.learners.append(Learner.from_arrays(arrays, self.settings, counts))
+        return model
+
+    def learn(self, shard: Shard, table: Table, standing: Standing, order: Any, epochs: int) -> Outcome:
+        if not shard.n_rows:
+            return Outcome(standing.parts, order, converged=True)
+        started = time.perf_counter()
+        model = self.model(table, standing.parts)
+        plan = Plan(order=self.order, rng=generator_at(order))
+        examples = shard.examples(plan, model)
+        fitting = Fitting(model, examples, plan)
+        fitting.settled_at = {k: standing.parts[k]["updates"] for k in standing.settled}
+        converged, made = False, 0
+        while made < epochs and not converged:
+            converged = fitting.one_epoch(standing.epoch + made)
+            made += 1
+        return Outcome(
+            tuple(learner.counts() for learner in model.learners),
+            plan.rng.bit_generator.state,
+            seconds=time.perf_counter() - started,
+            heaviest=examples.heaviest,
+            shuffled_in_blocks=examples.shuffled_in_blocks,
+            epochs=made,
+            converged=converged,
+        )
+
+    # -- what came of it
+    def smallest(
+        self, shard: Shard, table: Table, standing: Standing, part: int, bias: Floats, how: dict[str, bool]
+    ) -> tuple[float, int, bool]:
+        """The smallest weight·d of a shard's rows under learner `part` with another bias: see `training`."""
+        if not shard.n_rows:
+            return np.inf, -1, False
+        model = self.model(table, standing.parts)
+        learner = model.learners[part]
+        learner.bias[...] = bias
+        learner.reset_norm()
+        return smallest(model, shard.examples(Plan(), model), learner, part, **how)
+
+    def errors(self, shard: Shard, table: Table, standing: Standing) -> int | None:
+        """How many of a shard's rows the averaged weights get wrong."""
+        if not shard.n_rows:
+            return 0
+        model = self.model(table, standing.parts)
+        return shard.examples(Plan(), model).errors(model)
+
+
+@dataclass
+class Judged:
+    """What `smallest` found on each of the shards, as one."""
+
+    found: list[tuple[float, int, bool]] = field(default_factory=list)
+
+    def together(self, *, stop: bool) -> tuple[float, int, bool]:
+        """As if the shards were gone over one after the other, up to the first wrong row with `stop`."""
+        value, wrong = np.inf, False
+        for one, _, erred in self.found:
+            value, wrong = min(value, one), wrong or erred
+            if wrong and stop:
+                break
+        return float(value), -1, wrong
