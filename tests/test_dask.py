@@ -1,0 +1,214 @@
+"""`DistributedPerceptron` on a real cluster of processes: what must hold whatever the cluster does."""
+
+import os
+import pickle
+import signal
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import cloudpickle
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import novikoff
+import novikoff.dask.perceptron
+from novikoff import Perceptron, datasets
+from novikoff.dask import DistributedPerceptron
+from novikoff.reference import Twin
+from novikoff.reference_mixing import MixingTwin
+from novikoff.shardtraining import LinearMethod, generator_at, order_states
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not know this folder
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+    )
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+def noisy(n=60, d=5, seed=0, n_classes=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    scores = X @ rng.normal(size=(d, n_classes)) + 0.5 * rng.normal(size=(n, n_classes))
+    return X, scores.argmax(axis=1)
+
+
+def blocks(X, y, chunks):
+    return da.from_array(X, chunks=(chunks, -1)), da.from_array(y, chunks=(chunks,))
+
+
+def weights(model):
+    """Everything that was learned, as bytes."""
+    return b"".join(a.tobytes() for a in (*model._model.coef(averaged=False), model.coef_, model.intercept_))
+
+
+def left_behind(client):
+    """Tasks that the scheduler still has of ours, once it has heard that nobody wants them."""
+
+    def ours(dask_scheduler):
+        return [k for k in map(str, dask_scheduler.tasks) if "novikoff" in k or "numbered" in k or "survey" in k]
+
+    for _ in range(100):
+        found = client.run_on_scheduler(ours)
+        if not found:
+            break
+    return found
+
+
+# ---- the same bits -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("mixing", ["uniform", "updates"])
+def test_bit_identical_to_the_twin_shard_by_shard(client, mixing, average):
+    X, y = noisy()
+    chunks = (20, 1, 3, 29, 0, 7)  # very different sizes, and an empty shard
+    cuts = np.cumsum((0, *chunks))
+    model = DistributedPerceptron(
+        mixing=mixing, average=average, max_epochs=3, random_state=3, client=client
+    ).fit(*blocks(X, y, chunks))
+    twin = MixingTwin(Twin(2, 5), mixing)
+    shards = [(X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    orders = [generator_at(s) for s in order_states(np.random.default_rng(3), len(shards))]
+    for record in model.history_:
+        twin.epoch(shards, [g.permutation(len(s[1])) for g, s in zip(orders, shards, strict=True)])
+        assert record["shard_mistakes"] == twin.mistakes[-1]
+        assert record["mixing_weights"] == twin.weights[-1]
+    coef, intercept = twin.shared.average() if average else (twin.shared.weights, twin.shared.bias)
+    assert np.array_equal(model.coef_, coef) and np.array_equal(model.intercept_, intercept)
+    assert model.n_updates_ == twin.shared.updates and model.n_shards_ == 6
+    weighted = sum(m * k for ms, ks in zip(twin.weights, twin.updates, strict=True) for m, k in zip(ms, ks, strict=True))
+    assert model.mixed_mistakes_ == pytest.approx(weighted)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"average": True},
+        {"order": "cyclic", "rule": "pa1", "class_weight": "balanced"},
+        {"order": "worst", "fit_intercept": False},
+        {"multiclass": "ovr", "mixing": "updates", "average": True},
+        {"rule": "margin", "margin": 0.5, "ties": "mistake", "mixing": "single-shot"},
+    ],
+)
+def test_one_shard_is_the_perceptron(client, options):
+    X, y = noisy(n_classes=3 if "multiclass" in options else 2)
+    weight = np.linspace(0, 2, len(y)).round(1)
+    own = {k: v for k, v in options.items() if k != "mixing"}
+    alone = Perceptron(max_epochs=4, random_state=7, **own).fit(X, y, sample_weight=weight)
+    model = DistributedPerceptron(max_epochs=4, random_state=7, n_shards=1, client=client, **options)
+    model.fit(*blocks(X, y, 25), sample_weight=weight)
+    assert weights(model) == weights(alone)
+    for name in ("n_updates_", "n_mistakes_", "verdict_", "radius_", "margin_", "margin_upper_", "training_errors_"):
+        assert getattr(model, name) == getattr(alone, name) or np.isnan(alone.margin_)
+    assert model.predict(X).tolist() == alone.predict(X).tolist()
+    if options.get("mixing") != "single-shot":
+        assert [r["norm"] for r in model.history_] == [r["norm"] for r in alone.history_]
+    elif alone.converged_:
+        assert model.converged_
+
+
+def test_sparse_blocks_and_frames_are_the_same_rows(client):
+    X, y = noisy(d=3)
+    X[np.random.default_rng(1).random(X.shape) < 0.5] = 0
+    made = DistributedPerceptron(max_epochs=3, random_state=0, client=client)
+    dense = weights(clone(made).fit(*blocks(X, y, 20)))
+    X_blocks, y_blocks = blocks(X, y, 20)
+    assert weights(clone(made).fit(X_blocks.map_blocks(sp.csr_matrix), y_blocks)) == dense
+    frame = pd.DataFrame(X, columns=list("abc")).assign(label=np.where(y, "yes", "no"))
+    parts = dd.from_pandas(frame, npartitions=3)
+    model = clone(made).fit(parts[["a", "b", "c"]], parts["label"])
+    assert weights(model) == dense
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"] and model.classes_.tolist() == ["no", "yes"]
+    lazy = model.predict(parts[["a", "b", "c"]])
+    assert isinstance(lazy, da.Array)
+    assert client.compute(lazy).result().tolist() == model.predict(frame[["a", "b", "c"]]).tolist()
+
+
+def test_predictions_are_lazy(client):
+    X, y = noisy(n_classes=3)
+    model = DistributedPerceptron(max_epochs=2, random_state=0, client=client).fit(*blocks(X, y, 30))
+    labels, scores = model.predict(blocks(X, y, 7)[0]), model.decision_function(blocks(X, y, 7)[0])
+    assert isinstance(labels, da.Array) and labels.shape == (60,) and scores.shape == (60, 3)
+    assert client.compute(labels).result().tolist() == model.predict(X).tolist()
+    assert np.array_equal(client.compute(scores).result(), model.decision_function(X))
+
+
+def test_partial_fit_goes_on(client):
+    X, y = noisy(n_classes=3)
+    alone = Perceptron(average=True)
+    model = DistributedPerceptron(average=True, n_shards=1, client=client)
+    for part in (slice(0, 25), slice(25, 60)):
+        alone.partial_fit(X[part], y[part], classes=[0, 1, 2])
+        model.partial_fit(*blocks(X[part], y[part], 10), classes=[0, 1, 2])
+    assert weights(model) == weights(alone) and model.n_mistakes_ == alone.n_mistakes_
+    with pytest.raises(ValueError, match="has 4 features, but DistributedPerceptron is expecting 5"):
+        model.partial_fit(*blocks(X[:, :4], y, 30))
+    assert weights(model) == weights(alone)
+
+
+def test_a_fit_can_go_on_be_copied_and_saved(client, tmp_path):
+    X, y = noisy()
+    model = DistributedPerceptron(max_epochs=2, order="cyclic", warm_start=True, client=client)
+    data = blocks(X, y, 20)
+    for _ in range(2):
+        model.fit(*data)
+    whole = DistributedPerceptron(max_epochs=4, order="cyclic", client=client).fit(*data)
+    assert weights(model) == weights(whole)
+    assert model.mixed_mistakes_ == pytest.approx(whole.mixed_mistakes_)
+    assert clone(model).client is client
+    assert pickle.loads(pickle.dumps(model)).client is None
+    model.save(tmp_path / "m.novikoff")
+    loaded = DistributedPerceptron.load(tmp_path / "m.novikoff")
+    assert weights(loaded) == weights(model) and str(loaded.report().mixed) == str(model.report().mixed)
+    assert novikoff.load_model(tmp_path / "m.novikoff").predict(X).tolist() == model.predict(X).tolist()
+
+
+# ---- the theorem ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("mixing", ["uniform", "updates"])
+def test_the_bound_of_mcdonald_hall_and_mann(client, mixing):
+    """Σ μ·k ≤ R²/γ² on separable rows of known γ, and k ≤ S·R²/γ² with uniform mixing."""
+    rng = np.random.default_rng(2)
+    u = np.array([0.6, -0.8, 0.0])
+    X = rng.normal(size=(4000, 3))
+    X = X[np.abs(X @ u) > 0.1][:1500]
+    y = (X @ u > 0).astype(int)
+    gamma, R = np.abs(X @ u).min(), np.linalg.norm(X, axis=1).max()
+    model = DistributedPerceptron(
+        mixing=mixing, fit_intercept=False, random_state=0, client=client
+    ).fit(*blocks(X, y, 300))
+    assert model.verdict_ == "separated" and model.converged_
+    assert (y == 1).tolist() == (X @ model.witness_[0][0] > 0).tolist()
+    assert 0 < model.mixed_mistakes_ <= R**2 / gamma**2
+    assert model.mixed_mistakes_ < model.n_updates_ <= 5 * R**2 / gamma**2
+    assert model.history_[-1]["shard_updates"] == [0] * 5
+    report = model.report()
+    assert "Σ μ·mistakes" in str(report) and "5 shard(s)" in str(report)
+    assert report.bound_lower <= R**2 / gamma**2 * (1 + 1e-9)
+    assert report.mixed <= report.bound_upper
+
+
+def test_single_shot_mixing_fails_where_iterative_mixing_succeeds(client):
+    """Two shards that each learn to separate their own rows, and whose mean separates nothing."""
+    X = np.array([[-1.0, 0.0], [2.0, 0.0], [-1.0, 0.0], [-1.0, -1.0]])
+    y = np.array([1, 0, 1, 0])
+    made = DistributedPerceptron(fit_intercept=False, order="cyclic", max_epochs=100, client=client)
+    once = clone(made).set_params(mixing="single-shot").fit(*blocks(X, y, 2))
+    assert once.verdict_ == "undecided" and (once.predict(X) != y).any()
+    assert once.n_epochs_ == 1 and once.history_[0]["shard_epochs"] == [2, 2] or once.history_[0]["shard_epochs"]
+    for mixing in ("uniform", "updates"):
+        model = clone(made).set_params(mixing=mixing).fit(*blocks(X, y, 2))
+        assert model.verdict_ == "separated" and model.predict(X).tolist() == y.tolist()
