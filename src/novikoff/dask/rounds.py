@@ -35,6 +35,8 @@ SLICE_BYTES = 1 << 23
 MAX_SLICES = 64
 ANCHOR = 16  # epochs
 
+Place = tuple[int, int]  # slice, and shard or group
+
 
 class Rounds:
     """A fit under way on a cluster."""
@@ -65,12 +67,16 @@ class Rounds:
         self.outcomes: list[Outcome] = []
 
     # -- tasks
-    def _submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
-        self._tasks += 1
-        key = f"{self._name}-{task.__name__}-{self._tasks}"
-        future = self.client.submit(task, *arguments, key=key, pure=False)
-        self._held.add(future)
-        return future
+    def _submit(self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Future]:
+        """One task for each tuple of arguments, all in one message: many small ones keep a scheduler busy."""
+        if not arguments:
+            return []
+        keys = [f"{self._name}-{task.__name__}-{self._tasks + k}" for k in range(len(arguments))]
+        self._tasks += len(arguments)
+        columns = [list(column) for column in zip(*arguments, strict=True)]
+        futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False)
+        self._held.update(futures)
+        return futures
 
     def __enter__(self) -> Self:
         return self
@@ -84,7 +90,7 @@ class Rounds:
     def _hand_out(self, table: Table) -> list[Future]:
         """The table's slices, sent to the cluster."""
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            return [self._submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)]
+            return self._submit(tasks.given, [(table[:, begin:end],) for begin, end in pairwise(self.cuts)])
 
     def _bring(self) -> Table:
         """The shared table, here."""
@@ -133,14 +139,15 @@ class Rounds:
     def _epoch(self) -> Mixed:
         """Every shard once, and the mixture."""
         epochs = self.plan.max_epochs if self.how == "single-shot" else 1
-        learned = [
-            self._submit(tasks.learn, self.method, shard, self.slices, self.standing, order, epochs)
-            for shard, order in zip(self.shards, self.orders, strict=True)
-        ]
-        outcomes = self.client.gather([self._submit(tasks.outcome, one) for one in learned])
+        own = zip(self.shards, self.orders, strict=True)
+        learned = self._submit(
+            tasks.learn,
+            [(self.method, shard, self.slices, self.standing, order, epochs) for shard, order in own],
+        )
+        outcomes = self.client.gather(self._submit(tasks.outcome, [(one,) for one in learned]))
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if mixed.changed:
-            slices = [self._mixed_slice(k, learned, mixed) for k in range(len(self.slices))]
+            slices = self._mixed(learned, mixed)
             if self.small or not (self.standing.epoch + 1) % ANCHOR:
                 self.table = mixing.joined(self.client.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
@@ -153,21 +160,36 @@ class Rounds:
         self.orders = [outcome.order for outcome in outcomes]
         return mixed
 
-    def _mixed_slice(self, k: int, learned: list[Future], mixed: Mixed) -> Future:
-        """The tree of one slice. Shards that changed nothing have nothing to add."""
-        before, begin, end = self.slices[k], self.cuts[k], self.cuts[k + 1]
-        level: list[Future | None] = []
-        for group in mixing.groups(len(learned)):
-            own = [i for i in group if mixed.updates[i]]
-            pieces = [
-                learned[i] if self.small else self._submit(tasks.piece, learned[i], begin, end) for i in own
-            ]
+    def _mixed(self, learned: list[Future], mixed: Mixed) -> list[Future]:
+        """The trees of all slices, level by level. Shards that changed nothing have nothing to add."""
+        groups = [[i for i in group if mixed.updates[i]] for group in mixing.groups(len(learned))]
+        bounds = list(pairwise(self.cuts))
+        pieces: dict[Place, Future] = {(0, i): learned[i] for i in mixed.changed}
+        if not self.small:
+            wanted = [(k, i) for k in range(len(bounds)) for i in mixed.changed]
+            parts = self._submit(tasks.piece, [(learned[i], *bounds[k]) for k, i in wanted])
+            pieces = dict(zip(wanted, parts, strict=True))
+        level: dict[Place, tuple[Any, ...]] = {}
+        for (k, g), own in self._members(groups):
             ns, visits = [mixed.shares[i] for i in own], [mixed.visits[i] for i in own]
-            level.append(self._submit(tasks.leaf_sum, before, pieces, ns, visits) if own else None)
-        while len(level) > 1:
-            parts = [[level[i] for i in group if level[i] is not None] for group in mixing.groups(len(level))]
-            level = [self._submit(tasks.branch_sum, before, part) if part else None for part in parts]
-        return self._submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
+            level[k, g] = self.slices[k], [pieces[k, i] for i in own], ns, visits
+        sums = self._each(tasks.leaf_sum, level)
+        while len(groups) > 1:
+            groups = [[i for i in group if (0, i) in sums] for group in mixing.groups(len(groups))]
+            members = self._members(groups)
+            level = {(k, g): (self.slices[k], [sums[k, i] for i in own]) for (k, g), own in members}
+            sums = self._each(tasks.branch_sum, level)
+        whole, end = sum(mixed.shares), mixed.standing.visits
+        tops = [(self.slices[k], sums[k, 0], whole, end) for k in range(len(bounds))]
+        return self._submit(tasks.mixture, tops)
+
+    def _members(self, groups: Sequence[list[int]]) -> list[tuple[Place, list[int]]]:
+        """The sums of one level, by slice and group; groups without a member have none."""
+        slices = range(len(self.slices))
+        return [((k, g), own) for k in slices for g, own in enumerate(groups) if own]
+
+    def _each(self, task: Callable[..., Any], arguments: dict[Place, tuple[Any, ...]]) -> dict[Place, Future]:
+        return dict(zip(arguments, self._submit(task, list(arguments.values())), strict=True))
 
     def _record(self, epoch: int, mixed: Mixed, started: float) -> Record:
         busy: dict[str, float] = defaultdict(float)
@@ -185,6 +207,7 @@ class Rounds:
             "shard_updates": mixed.updates,
             "mixing_weights": mixed.weights,
             "bytes_moved": sum(outcome.held_bytes for outcome in self.outcomes) + state * len(busy),
+            "shard_seconds": [outcome.seconds for outcome in self.outcomes],
             "seconds_lost": max(busy.values()) - sum(busy.values()) / len(busy),
         }
         if self.how == "single-shot":
@@ -194,7 +217,7 @@ class Rounds:
     def _norm(self) -> float:
         if self.table is not None:
             return self.model().norm()
-        squares = self.client.gather([self._submit(tasks.square, part) for part in self.slices])
+        squares = self.client.gather(self._submit(tasks.square, [(part,) for part in self.slices]))
         return float(np.sqrt(sum(squares)))
 
     # -- the verdict
@@ -203,15 +226,12 @@ class Rounds:
 
         def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
             arguments = self.slices, self.standing, part, learner.bias, how
-            found = [self._submit(tasks.smallest, self.method, shard, *arguments) for shard in self.shards]
+            found = self._submit(tasks.smallest, [(self.method, shard, *arguments) for shard in self.shards])
             return Judged(self.client.gather(found)).together(stop=how.get("stop", True))
 
         def errors(_: Model) -> int | None:
-            asked = [
-                self._submit(tasks.errors, self.method, shard, self.slices, self.standing)
-                for shard in self.shards
-            ]
-            found = self.client.gather(asked)
+            each = [(self.method, shard, self.slices, self.standing) for shard in self.shards]
+            found = self.client.gather(self._submit(tasks.errors, each))
             return None if None in found else sum(found)
 
         judge(model, run, find, errors)
