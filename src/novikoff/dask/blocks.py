@@ -8,9 +8,9 @@ from typing import Any
 
 import dask
 import numpy as np
-from distributed import Client
 
 from novikoff.dask import loading
+from novikoff.dask.cluster import Session
 from novikoff.dask.shards import Shards, grouped, met, weights_by_class
 from novikoff.labels import Classes, check_labels
 
@@ -117,7 +117,7 @@ def _rechunked(X: Any, y: Any, name: str) -> Any:
 
 
 def load_blocks(
-    client: Client,
+    session: Session,
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -134,18 +134,14 @@ def load_blocks(
         own = slice(group.start, group.stop)
         weights = None if blocks.weights is None else blocks.weights[own]
         shards.append(read(_named(blocks.kind, group), blocks.Xs[own], blocks.ys[own], weights))
-    raw = client.compute(shards)
-    try:
-        survey = client.gather([client.submit(loading.found, one, pure=False) for one in raw])
-        n_features = _same_width(survey, blocks.n_features)
-        known = met(survey, classes, known)
-        by_class = weights_by_class(class_weight, known.labels, survey)
-        numbered = [client.submit(loading.numbered, one, known, by_class, pure=False) for one in raw]
-        rows = [one.n_rows for one in survey]
-        return Shards(numbered, known, n_features, rows, names=blocks.names)
-    except BaseException:
-        client.cancel(raw, force=True)
-        raise
+    raw = session.compute(shards)
+    survey = session.gather(session.each(loading.found, [(one,) for one in raw]))
+    n_features = _same_width(survey, blocks.n_features)
+    known = met(survey, classes, known)
+    by_class = weights_by_class(class_weight, known.labels, survey)
+    numbered = session.each(loading.numbered, [(one, known, by_class) for one in raw])
+    rows = [one.n_rows for one in survey]
+    return Shards(numbered, known, n_features, rows, names=blocks.names)
 
 
 def _named(kind: str, group: range) -> str:

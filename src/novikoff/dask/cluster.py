@@ -1,15 +1,21 @@
-"""Which cluster: a client that is given, a scheduler's address, or a local cluster of our own."""
+"""Which cluster, and what is ours on it: everything is named, and nothing is left there.
+
+A client that is given, a scheduler's address, or a local cluster of our own.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from uuid import uuid4
+from weakref import WeakSet
 
-from distributed import CancelledError, Client, LocalCluster
+from distributed import CancelledError, Client, Future, LocalCluster
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
+
+from novikoff.model import threads
 
 ANSWER = "10s"  # how long a scheduler may take to answer
 
@@ -51,9 +57,65 @@ def address(client: Client) -> str:
     return str(client.scheduler.address if client.scheduler is not None else "(closed)")
 
 
+class Session:
+    """Tasks on a cluster that belong together. When it ends, all of them are given up."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.name = f"novikoff-{uuid4().hex[:12]}"
+        self._futures: WeakSet[Future] = WeakSet()
+        self._count = 0
+
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
+        """A task to be run on some worker."""
+        self._count += 1
+        key = f"{self.name}-{task.__name__}-{self._count}"
+        future = self.client.submit(task, *arguments, key=key, pure=False)
+        self._futures.add(future)
+        return future
+
+    def each(self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Future]:
+        """One task for each tuple of arguments, all in one message: many small ones keep a scheduler busy."""
+        if not arguments:
+            return []
+        keys = [f"{self.name}-{task.__name__}-{self._count + k}" for k in range(1, len(arguments) + 1)]
+        self._count += len(arguments)
+        columns = [list(column) for column in zip(*arguments, strict=True)]
+        futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False)
+        self._futures.update(futures)
+        return futures
+
+    def compute(self, collections: Sequence[Any]) -> list[Future]:
+        """What delayed collections come to, on the cluster."""
+        futures: list[Future] = self.client.compute(list(collections))
+        self._futures.update(futures)
+        return futures
+
+    def gather(self, futures: Sequence[Future]) -> list[Any]:
+        """The results, here; the first error, if there is one."""
+        results: list[Any] = self.client.gather(list(futures))
+        return results
+
+    def end(self) -> None:
+        """Leave nothing on the cluster."""
+        if self.client.status == "running":
+            self.client.cancel(list(self._futures), force=True)
+
+
 @contextmanager
-def watched(client: Client) -> Iterator[None]:
-    """Errors of the cluster itself, in words that say what to do."""
+def session(given: Any = None) -> Iterator[Session]:
+    """A session on a cluster, whose own errors are told in words that say what to do."""
+    with connected(given) as client:
+        own = Session(client)
+        try:
+            with _told(client):
+                yield own
+        finally:
+            own.end()
+
+
+@contextmanager
+def _told(client: Client) -> Iterator[None]:
     where = address(client)
     try:
         yield
@@ -79,14 +141,25 @@ def _default() -> Client | None:
         return None
 
 
+def local_cluster(n_workers: int | None = None, **options: Any) -> LocalCluster:
+    """A cluster of processes on this machine, out of others' reach, one thread each; None: one a core.
+
+    There is no dashboard, and all ports are chosen by the system, so that several can run side by side.
+    """
+    return LocalCluster(
+        n_workers=threads(-1) if n_workers is None else n_workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        **options,
+    )
+
+
 @contextmanager
 def _local() -> Iterator[Client]:
-    """A cluster of processes on this machine, out of others' reach, one thread each."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    cluster = LocalCluster(
-        n_workers=cores, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-    )
-    with cluster, Client(cluster, set_as_default=False) as client:
+    with local_cluster() as cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 

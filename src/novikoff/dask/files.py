@@ -16,9 +16,10 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from distributed import Client, Future
+from distributed import Future
 
 from novikoff.dask import tasks
+from novikoff.dask.cluster import Session
 from novikoff.dask.loading import Found, Predictor
 from novikoff.dask.shards import Shards, grouped, met, weights_by_class
 from novikoff.labels import Classes, Labels, as_text, whole
@@ -49,7 +50,7 @@ def file_names(paths: Any) -> list[str]:
 
 
 def load_files(
-    client: Client,
+    session: Session,
     paths: Any,
     n_shards: int | None,
     classes: Any,
@@ -64,9 +65,9 @@ def load_files(
     given: Features | None = options.pop("features", None)
     state = None if given is None else features_state(given)
     if state is None:
-        state = _recipe(client, groups, options)
+        state = _recipe(session, groups, options)
     fixed = given is not None
-    found = client.gather([client.submit(survey, own, options, state, fixed, pure=False) for own in groups])
+    found = session.gather([session.submit(survey, own, options, state, fixed) for own in groups])
     features = given or _together(found, state)
     labels = [one.found for one in found]
     if known is None:
@@ -83,9 +84,9 @@ def load_files(
         weights = weights_by_class(by_text, known.labels, labels)
         assert weights is not None
         by_class = {as_text(c): float(w) for c, w in zip(known.labels.tolist(), weights, strict=True)}
-    columns = client.submit(tasks.given, (uuid4().hex, features_state(features)), pure=False)
+    columns = session.submit(tasks.given, (uuid4().hex, features_state(features)))
     shards: list[Future] = [
-        client.submit(
+        session.submit(
             file_shard,
             one.found.name,
             own,
@@ -94,7 +95,6 @@ def load_files(
             columns,
             known.labels,
             by_class,
-            pure=False,
         )
         for own, one in zip(groups, found, strict=True)
     ]
@@ -115,10 +115,10 @@ def _as_read(classes: Any, found: Sequence[Found]) -> Any:
     return [as_text(label) for label in classes]
 
 
-def _recipe(client: Client, groups: Sequence[tuple[str, ...]], options: dict[str, Any]) -> State | None:
+def _recipe(session: Session, groups: Sequence[tuple[str, ...]], options: dict[str, Any]) -> State | None:
     """What the columns of tables are, as the first file that has rows tells; None for other formats."""
     for own in groups:
-        state: tuple[bool, State | None] = client.submit(look, own, options, pure=False).result()
+        state: tuple[bool, State | None] = session.submit(look, own, options).result()
         if state[0]:
             return state[1]
     return None

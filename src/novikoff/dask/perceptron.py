@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from distributed import Client
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.dask.blocks import load_blocks
-from novikoff.dask.cluster import connected, watched
+from novikoff.dask.cluster import Session, session
 from novikoff.dask.files import are_paths, load_files
 from novikoff.dask.predicting import predicted
 from novikoff.dask.rounds import Rounds
-from novikoff.dask.shards import Shards, released
+from novikoff.dask.shards import Shards
 from novikoff.labels import Classes
 from novikoff.linear_classifier import LinearClassifier
 from novikoff.model import Model
@@ -181,20 +180,19 @@ class DistributedPerceptron(LinearClassifier):
         start = (
             self.warm_start and self.__sklearn_is_fitted__() and coef_init is None and intercept_init is None
         )
-        with connected(self.client) as client, watched(client):
-            shards = self._load(client, X, y, sample_weight, classes, options)
-            with released(client, shards):
-                if not shards.are_files:
-                    self._check_class_weight(shards.classes.labels)
-                method = self._method(shards, "cyclic" if shards.are_files else self.order)
-                begin = Model(method.n_classes, method.n_features, method.settings)
-                if start:
-                    begin = self._continued(np.empty((0, method.n_features)), shards.classes.labels)
-                init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
-                if init is not None:
-                    begin.start_from(*init)
-                plan = self._plan()
-                model, run = self._learn(client, shards, method, begin, plan)
+        with session(self.client) as own:
+            shards = self._load(own, X, y, sample_weight, classes, options)
+            if not shards.are_files:
+                self._check_class_weight(shards.classes.labels)
+            method = self._method(shards, "cyclic" if shards.are_files else self.order)
+            begin = Model(method.n_classes, method.n_features, method.settings)
+            if start:
+                begin = self._continued(np.empty((0, method.n_features)), shards.classes.labels)
+            init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
+            if init is not None:
+                begin.start_from(*init)
+            plan = self._plan()
+            model, run = self._learn(own, shards, method, begin, plan)
         self._set_shards(shards)
         self._set_run(model, run)
         if run.interrupted:
@@ -225,22 +223,21 @@ class DistributedPerceptron(LinearClassifier):
                 known.check_same(classes)
             if "features_" in vars(self):
                 options["features"] = self.features_
-        with connected(self.client) as client, watched(client):
-            shards = self._load(client, X, y, sample_weight, None if begun else classes, options, known)
-            with released(client, shards):
-                if begun and shards.n_features != self.n_features_in_:
-                    raise ValueError(
-                        f"X has {shards.n_features} features, but {type(self).__name__} is expecting "
-                        f"{self.n_features_in_} features as input."
-                    )
-                method = self._method(shards, "cyclic")
-                begin = Model(method.n_classes, method.n_features, method.settings)
-                if begun:
-                    begin = self._model.copy()
-                    if method.n_classes > begin.n_classes:
-                        begin.grow(method.n_classes)
-                plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
-                model, run = self._learn(client, shards, method, begin, plan, judged=False)
+        with session(self.client) as own:
+            shards = self._load(own, X, y, sample_weight, None if begun else classes, options, known)
+            if begun and shards.n_features != self.n_features_in_:
+                raise ValueError(
+                    f"X has {shards.n_features} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            method = self._method(shards, "cyclic")
+            begin = Model(method.n_classes, method.n_features, method.settings)
+            if begun:
+                begin = self._model.copy()
+                if method.n_classes > begin.n_classes:
+                    begin.grow(method.n_classes)
+            plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
+            model, run = self._learn(own, shards, method, begin, plan, judged=False)
         run.as_given = True
         if not begun:
             self._set_shards(shards)
@@ -252,7 +249,7 @@ class DistributedPerceptron(LinearClassifier):
 
     def _load(
         self,
-        client: Client,
+        own: Session,
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -266,18 +263,18 @@ class DistributedPerceptron(LinearClassifier):
                 raise TypeError(
                     f"{next(iter(options))} is an option for reading files, but X is a {type(X).__name__}."
                 )
-            return load_blocks(client, X, y, sample_weight, self.n_shards, classes, self.class_weight, known)
+            return load_blocks(own, X, y, sample_weight, self.n_shards, classes, self.class_weight, known)
         for name, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
                 raise ValueError(f"files have their own labels and weights: leave out {name}.")
-        return load_files(client, X, self.n_shards, classes, self.class_weight, options, known)
+        return load_files(own, X, self.n_shards, classes, self.class_weight, options, known)
 
     def _method(self, shards: Shards, order: str) -> LinearMethod:
         return LinearMethod(len(shards.classes.labels), shards.n_features, self._settings(), order)
 
     def _learn(
         self,
-        client: Client,
+        own: Session,
         shards: Shards,
         method: LinearMethod,
         begin: Model,
@@ -287,10 +284,9 @@ class DistributedPerceptron(LinearClassifier):
     ) -> tuple[Model, Run]:
         orders = order_states(plan.rng, len(shards.futures))
         state = method.begin_from(begin)
-        rounds = Rounds(client, method, shards.futures, orders, state, plan, self.mixing)
-        with rounds:
-            run = rounds.run(judged=judged)
-            model = rounds.model()
+        rounds = Rounds(own, method, shards.futures, orders, state, plan, self.mixing)
+        run = rounds.run(judged=judged)
+        model = rounds.model()
         model.from_zero = begin.from_zero
         if begin.total("visits"):  # the bound counts over all calls
             run.mixed += self._run.mixed if self._run.n_shards else begin.total("mistakes")

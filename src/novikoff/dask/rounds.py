@@ -15,17 +15,16 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import Any, Self
-from uuid import uuid4
-from weakref import WeakSet
+from itertools import compress, pairwise
+from typing import Any
 
 import dask
 import numpy as np
-from distributed import Client, Future
+from distributed import Future
 
 from novikoff import mixing
 from novikoff.dask import tasks
+from novikoff.dask.cluster import Session
 from novikoff.mixing import Mixed, Outcome, Standing, Table
 from novikoff.model import Learner, Model
 from novikoff.shardtraining import Judged, LinearMethod
@@ -43,7 +42,7 @@ class Rounds:
 
     def __init__(
         self,
-        client: Client,
+        session: Session,
         method: LinearMethod,
         shards: Sequence[Future],
         orders: Sequence[Any],
@@ -51,14 +50,11 @@ class Rounds:
         plan: Plan,
         how: str = "uniform",
     ) -> None:
-        self.client, self.method, self.shards, self.plan, self.how = client, method, shards, plan, how
+        self.session, self.method, self.shards, self.plan, self.how = session, method, shards, plan, how
         self.orders = list(orders)
         self.table: Table | None = state[0]  # None while only the workers have it
         self.standing = state[1]
         self.history: list[Record] = []
-        self._name = f"novikoff-{uuid4().hex[:12]}"
-        self._held: WeakSet[Future] = WeakSet()
-        self._tasks = 0
         self._before = self.standing
         rows = state[0].shape[1]
         pieces = min(max(-(-state[0].nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
@@ -66,36 +62,20 @@ class Rounds:
         self.slices = self._hand_out(state[0])
         self.outcomes: list[Outcome] = []
 
-    # -- tasks
-    def _submit(self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Future]:
-        """One task for each tuple of arguments, all in one message: many small ones keep a scheduler busy."""
-        if not arguments:
-            return []
-        keys = [f"{self._name}-{task.__name__}-{self._tasks + k}" for k in range(len(arguments))]
-        self._tasks += len(arguments)
-        columns = [list(column) for column in zip(*arguments, strict=True)]
-        futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False)
-        self._held.update(futures)
-        return futures
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave nothing on the cluster, whatever happened."""
-        self.slices = []
-        if self.client.status == "running":
-            self.client.cancel(list(self._held), force=True)
-
     def _hand_out(self, table: Table) -> list[Future]:
-        """The table's slices, sent to the cluster."""
+        """The table's slices, on the cluster; those of zeros are made there."""
+        slices = [table[:, begin:end] for begin, end in pairwise(self.cuts)]
+        filled = [part.any() for part in slices]
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            return self._submit(tasks.given, [(table[:, begin:end],) for begin, end in pairwise(self.cuts)])
+            sent = iter(self.session.each(tasks.given, [(part,) for part in compress(slices, filled)]))
+        shapes = [(part.shape,) for part, full in zip(slices, filled, strict=True) if not full]
+        made = iter(self.session.each(tasks.blank, shapes))
+        return [next(sent if full else made) for full in filled]
 
     def _bring(self) -> Table:
         """The shared table, here."""
         if self.table is None:
-            self.table = mixing.joined(self.client.gather(self.slices), self.method.table())
+            self.table = mixing.joined(self.session.gather(self.slices), self.method.table())
         return self.table
 
     @property
@@ -140,16 +120,16 @@ class Rounds:
         """Every shard once, and the mixture."""
         epochs = self.plan.max_epochs if self.how == "single-shot" else 1
         own = zip(self.shards, self.orders, strict=True)
-        learned = self._submit(
+        learned = self.session.each(
             tasks.learn,
             [(self.method, shard, self.slices, self.standing, order, epochs) for shard, order in own],
         )
-        outcomes = self.client.gather(self._submit(tasks.outcome, [(one,) for one in learned]))
+        outcomes = self.session.gather(self.session.each(tasks.outcome, [(one,) for one in learned]))
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if mixed.changed:
             slices = self._mixed(learned, mixed)
             if self.small or not (self.standing.epoch + 1) % ANCHOR:
-                self.table = mixing.joined(self.client.gather(slices), self.method.table())
+                self.table = mixing.joined(self.session.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
             else:
                 for slice_ in slices:
@@ -167,7 +147,7 @@ class Rounds:
         pieces: dict[Place, Future] = {(0, i): learned[i] for i in mixed.changed}
         if not self.small:
             wanted = [(k, i) for k in range(len(bounds)) for i in mixed.changed]
-            parts = self._submit(tasks.piece, [(learned[i], *bounds[k]) for k, i in wanted])
+            parts = self.session.each(tasks.piece, [(learned[i], *bounds[k]) for k, i in wanted])
             pieces = dict(zip(wanted, parts, strict=True))
         level: dict[Place, tuple[Any, ...]] = {}
         for (k, g), own in self._members(groups):
@@ -181,7 +161,7 @@ class Rounds:
             sums = self._each(tasks.branch_sum, level)
         whole, end = sum(mixed.shares), mixed.standing.visits
         tops = [(self.slices[k], sums[k, 0], whole, end) for k in range(len(bounds))]
-        return self._submit(tasks.mixture, tops)
+        return self.session.each(tasks.mixture, tops)
 
     def _members(self, groups: Sequence[list[int]]) -> list[tuple[Place, list[int]]]:
         """The sums of one level, by slice and group; groups without a member have none."""
@@ -189,7 +169,7 @@ class Rounds:
         return [((k, g), own) for k in slices for g, own in enumerate(groups) if own]
 
     def _each(self, task: Callable[..., Any], arguments: dict[Place, tuple[Any, ...]]) -> dict[Place, Future]:
-        return dict(zip(arguments, self._submit(task, list(arguments.values())), strict=True))
+        return dict(zip(arguments, self.session.each(task, list(arguments.values())), strict=True))
 
     def _record(self, epoch: int, mixed: Mixed, started: float) -> Record:
         busy: dict[str, float] = defaultdict(float)
@@ -217,7 +197,7 @@ class Rounds:
     def _norm(self) -> float:
         if self.table is not None:
             return self.model().norm()
-        squares = self.client.gather(self._submit(tasks.square, [(part,) for part in self.slices]))
+        squares = self.session.gather(self.session.each(tasks.square, [(part,) for part in self.slices]))
         return float(np.sqrt(sum(squares)))
 
     # -- the verdict
@@ -226,12 +206,14 @@ class Rounds:
 
         def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
             arguments = self.slices, self.standing, part, learner.bias, how
-            found = self._submit(tasks.smallest, [(self.method, shard, *arguments) for shard in self.shards])
-            return Judged(self.client.gather(found)).together(stop=how.get("stop", True))
+            found = self.session.each(
+                tasks.smallest, [(self.method, shard, *arguments) for shard in self.shards]
+            )
+            return Judged(self.session.gather(found)).together(stop=how.get("stop", True))
 
         def errors(_: Model) -> int | None:
             each = [(self.method, shard, self.slices, self.standing) for shard in self.shards]
-            found = self.client.gather(self._submit(tasks.errors, each))
+            found = self.session.gather(self.session.each(tasks.errors, each))
             return None if None in found else sum(found)
 
         judge(model, run, find, errors)

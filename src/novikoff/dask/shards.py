@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from distributed import Client, Future
+from distributed import Future
 
 from novikoff.dask import loading
 from novikoff.labels import Classes, Labels, number
@@ -91,12 +90,3 @@ def weights_by_class(class_weight: Any, classes: Labels, survey: Sequence[loadin
             counts[Classes(classes).find(found.labels)] += found.counts
     with np.errstate(divide="ignore"):
         return counts.sum() / (np.count_nonzero(counts) * counts)  # type: ignore[no-any-return]
-
-
-@contextmanager
-def released(client: Client, shards: Shards) -> Iterator[None]:
-    """The shards are given up in the end, whatever happens."""
-    try:
-        yield
-    finally:
-        client.cancel(shards.futures, force=True)

@@ -42,6 +42,11 @@ def given(part: Any) -> Any:
     return part
 
 
+def blank(shape: tuple[int, ...]) -> Table:
+    """A slice of zeros."""
+    return np.zeros(shape)
+
+
 @on_a_shard
 def learn(
     method: Method, shard: Shard, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
