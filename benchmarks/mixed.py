@@ -1,4 +1,4 @@
-"""Accuracy of mixed weights beside one learner's, by shards and epochs: `python -m benchmarks.mixed`.
+"""Accuracy of mixed weights beside one learner's, by shards and epochs: `python -m benchmarks.mixed [set …]`.
 
 Prints tables of docs/scale.md. All shards are learned from in this process, by the functions that run on the
 workers: for so many shards the weights are those of any cluster, bit for bit.
@@ -7,7 +7,9 @@ workers: for so many shards the weights are those of any cluster, bit for bit.
 from __future__ import annotations
 
 import gzip
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,7 @@ def census() -> Set:
 
 
 def forest() -> Set:
-    """Class 2 of covtype against the rest; columns divided by their largest value, every fifth row to test."""
+    """Class 2 of covtype against the rest; columns divided by their largest, every fifth row to test."""
     X, y = read("covtype")
     X = X / X.max(axis=0)
     held = np.arange(len(y)) % 5 == 4
@@ -55,7 +57,10 @@ def news() -> Set:
 
     (y, texts), (labels, later) = lines("train"), lines("test")
     words = TfidfVectorizer(min_df=2, sublinear_tf=True)
-    return words.fit_transform(texts), np.array(y), words.transform(later), np.array(labels)
+    X, test = words.fit_transform(texts), words.transform(later)
+    X.sort_indices()
+    test.sort_indices()
+    return X, np.array(y), test, np.array(labels)
 
 
 SETS: dict[str, tuple[Callable[[], Set], str]] = {
@@ -77,14 +82,18 @@ def shuffled(rows: Set, seed: int = 0) -> Set:
 
 
 # ---- learning from shards, all in one place ------------------------------------------------------------
-def learned(X: Any, y: Any, n_shards: int, how: str, *, average: bool, seed: int = 0) -> Iterator[Model]:
-    """The mixed model after each epoch, without end."""
-    classes, numbers = number(y)
-    cuts = mixing.cuts(len(y), n_shards)
-    shards = [RowShard(f"{a}", X[a:b], numbers[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
-    method = LinearMethod(len(classes), X.shape[1], Settings(average=average))
+def cut(X: Any, y: Any, n_shards: int) -> list[RowShard]:
+    """Neighbouring rows as shards."""
+    places = mixing.cuts(len(y), n_shards)
+    return [RowShard(f"rows {a} to {b}", X[a:b], y[a:b]) for a, b in pairwise(places)]
+
+
+def rounds(
+    method: LinearMethod, shards: Sequence[RowShard], how: str
+) -> Iterator[tuple[Model, list[mixing.Change]]]:
+    """The mixed model after each epoch and what every shard changed in it, without end."""
     table, standing = method.begin()
-    orders = order_states(np.random.default_rng(seed), n_shards)
+    orders = order_states(np.random.default_rng(0), len(shards))
     while True:
         changes, outcomes = [], []
         for shard, order in zip(shards, orders, strict=True):
@@ -95,7 +104,14 @@ def learned(X: Any, y: Any, n_shards: int, how: str, *, average: bool, seed: int
         if mixed.changed:
             table = mixing.mix(table, changes, mixed.shares, mixed.visits, mixed.standing.visits)
         standing, orders = mixed.standing, [outcome.order for outcome in outcomes]
-        yield method.model(table.copy(), standing.parts)
+        yield method.model(table.copy(), standing.parts), changes
+
+
+def learned(X: Any, y: Any, n_shards: int, how: str, *, average: bool) -> Iterator[Model]:
+    """The mixed model after each epoch, without end."""
+    classes, numbers = number(y)
+    method = LinearMethod(len(classes), X.shape[1], Settings(average=average))
+    return (model for model, _ in rounds(method, cut(X, numbers, n_shards), how))
 
 
 def accuracy(model: Model, X: Any, y: Any) -> float:
@@ -136,22 +152,23 @@ def beside_one(name: str, rows: Set, many: Sequence[int]) -> Iterator[str]:
             yield f"| | {n_shards} | {how} | {curve[0]:.2%} | {curve[9]:.2%} | {more:+.2f} | {near} |"
 
 
-def to_separation(X: Any, y: Any, n_shards: int, how: str) -> tuple[int, int, float]:
-    """Epochs, updates and mixed updates (Σ μ·k) until an epoch passes without one."""
-    epochs, before, mixed = 0, 0, 0.0
+def to_separation(X: Any, y: Any, n_shards: int, how: str) -> tuple[int, int]:
+    """Epochs and updates until an epoch passes without one."""
+    epochs = before = 0
     for model in learned(X, y, n_shards, how, average=False):
         epochs += 1
         if model.total("updates") == before:
             break
         before = model.total("updates")
-    return epochs, before, mixed
+    return epochs, before
 
 
 def main() -> None:
     print(f"| set | shards | mixing | 1 epoch | {EPOCHS} epochs | beside one learner | epochs to within "
           f"{100 * NEAR:g} % |\n|---|---|---|---|---|---|---|")  # fmt: skip
-    for name, make in at_hand().items():
-        rows = make()
+    sets = at_hand()
+    for name in sys.argv[1:] or sets:
+        rows = sets[name]()
         for line in beside_one(name, shuffled(rows), MANY if name != "newsgroups" else ()):
             print(line, flush=True)
         if name == "covtype":
@@ -162,7 +179,7 @@ def main() -> None:
         X, y, *_ = shuffled((*read("mushrooms"), None, None))
         for n_shards in (1, *SHARDS, *MANY):
             for how in ("uniform", "updates"):
-                epochs, updates, _ = to_separation(X, y, n_shards, how)
+                epochs, updates = to_separation(X, y, n_shards, how)
                 print(f"| {n_shards} | {how} | {epochs} | {updates:,} |", flush=True)
 
 

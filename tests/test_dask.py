@@ -158,6 +158,25 @@ def test_predictions_are_lazy(client):
     assert np.array_equal(client.compute(scores).result(), model.decision_function(X))
 
 
+def test_workers_load_no_scikit_learn(client):
+    X, y = noisy()
+    DistributedPerceptron(max_epochs=2, client=client).fit(*blocks(X, y, 30))
+    assert not any(client.run(lambda: "sklearn" in sys.modules).values())
+
+
+def test_an_epoch_is_told_in_a_line(client, capfd):
+    X, y = noisy()
+    model = DistributedPerceptron(max_epochs=2, verbose=1, random_state=0, client=client)
+    model.fit(*blocks(X, y, 20))
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("epoch")]
+    assert len(lines) == 2
+    record = model.history_[1]
+    low, high = min(record["shard_mistakes"]), max(record["shard_mistakes"])
+    assert f"shards {low}–{high} mistakes, weights 0.333–0.333" in lines[1]
+    assert record["bytes_moved"] > 0 and record["seconds_lost"] >= 0
+    assert record["weighted_updates"] == pytest.approx(sum(record["shard_updates"]) / 3)
+
+
 def test_partial_fit_goes_on(client):
     X, y = noisy(n_classes=3)
     alone = Perceptron(average=True)
@@ -323,7 +342,7 @@ def test_bad_blocks_are_refused_and_leave_nothing_behind(client):
 def test_frames_whose_rows_cannot_be_matched_are_refused(client):
     frame = pd.DataFrame({"a": np.arange(8.0), "b": 1.0, "y": [0, 1] * 4})
     parts = dd.from_pandas(frame, npartitions=2, sort=False)
-    made = DistributedPerceptron(client=client)
+    made = DistributedPerceptron(client=client, max_epochs=2)
     other = dd.from_pandas(frame, npartitions=4, sort=False)["y"]
     with pytest.raises(ValueError, match=r"X has 2 partitions and y has 4.*unknown divisions"):
         made.fit(parts[["a", "b"]].clear_divisions(), other.clear_divisions())
@@ -351,11 +370,11 @@ class Mortal(LinearMethod):
         return outcome
 
 
-@pytest.mark.parametrize("slice_bytes", [1 << 23, 64])
-def test_a_worker_killed_and_one_added_change_no_bit(client, monkeypatch, tmp_path, slice_bytes):
-    """Also with the table in slices of its own, and with more workers than shards."""
+@pytest.mark.parametrize(("slice_bytes", "chunks"), [(1 << 23, 20), (64, 30)])
+def test_a_worker_killed_and_one_added_change_no_bit(client, monkeypatch, tmp_path, slice_bytes, chunks):
+    """Also with the table in slices, and with more workers than shards."""
     X, y = noisy()
-    data = blocks(X, y, 20)
+    data = blocks(X, y, chunks)
     made = DistributedPerceptron(max_epochs=5, average=True, random_state=1, client=client)
     expected = clone(made).fit(*data)
     marker = str(tmp_path / "killed")
@@ -365,7 +384,7 @@ def test_a_worker_killed_and_one_added_change_no_bit(client, monkeypatch, tmp_pa
 
     def more(record):
         if record["epoch"] == 1:
-            client.cluster.scale(4)
+            client.cluster.scale(3)
 
     monkeypatch.setattr(novikoff.dask.perceptron, "LinearMethod", mortal)
     monkeypatch.setattr(novikoff.dask.rounds, "SLICE_BYTES", slice_bytes)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from novikoff import dask as dask
     from novikoff import datasets as datasets
     from novikoff import theory as theory
     from novikoff.expansions import MonotoneConjunctions as MonotoneConjunctions
@@ -44,7 +45,7 @@ _HOMES = {
     "load_model": "novikoff.models.loading",
     "open_source": "novikoff.sources.formats",
 }
-_MODULES = ("datasets", "theory")
+_MODULES = ("dask", "datasets", "theory")
 
 __all__ = [
     "KernelModel",
@@ -59,6 +60,7 @@ __all__ = [
     "VotedPerceptron",
     "Winnow",
     "__version__",
+    "dask",
     "datasets",
     "load",
     "load_model",

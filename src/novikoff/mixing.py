@@ -78,6 +78,7 @@ class Outcome:
 
     parts: tuple[Counts, ...]  # of each learner, going on from the counts it began with
     order: Any  # where the generator of the shard's orders stands now
+    rows: int  # that the shard has
     seconds: float = 0.0
     heaviest: float = 1.0  # the largest weight of a row
     shuffled_in_blocks: int = 0
@@ -166,7 +167,7 @@ def joined(slices: Sequence[Table], out: Table) -> Table:
 
 
 # ---- mixing --------------------------------------------------------------------------------------------
-def shares(mixing: str, visits: Sequence[int], updates: Sequence[int]) -> list[int]:
+def shares(mixing: str, rows: Sequence[int], updates: Sequence[int]) -> list[int]:
     """nᵢ in lowest terms: μᵢ = nᵢ/Σn. A shard without rows has no share; all are 0 where nothing was updated.
 
     >>> shares("uniform", [10, 0, 3], [2, 0, 0])
@@ -177,7 +178,7 @@ def shares(mixing: str, visits: Sequence[int], updates: Sequence[int]) -> list[i
     if not any(updates):
         return [0] * len(updates)
     if mixing != "updates":
-        return [int(n > 0) for n in visits]
+        return [int(n > 0) for n in rows]
     divisor = math.gcd(*updates)
     return [k // divisor for k in updates]
 
@@ -323,9 +324,8 @@ def tally(standing: Standing, outcomes: Sequence[Outcome], mixing: str) -> Mixed
     """What comes of the shards' counts; the steps' sum Στ is mixed as the weights are."""
     updates = [outcome.since(standing, "updates") for outcome in outcomes]
     mistakes = [outcome.since(standing, "mistakes") for outcome in outcomes]
-    made = [outcome.visits(standing) for outcome in outcomes]
-    visits = [standing.visits + n for n in made]
-    ns = shares(mixing, made, updates)
+    visits = [standing.visits + outcome.visits(standing) for outcome in outcomes]
+    ns = shares(mixing, [outcome.rows for outcome in outcomes], updates)
     steps = np.array([[[part["step_sum"]] for part in standing.parts]])
     if any(ns):
         after = [Change(None, np.array([[[p["step_sum"]] for p in o.parts]])) for o in outcomes]

@@ -10,7 +10,7 @@ import hashlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -146,7 +146,7 @@ class LinearMethod(Method):
 
     def learn(self, shard: Shard, table: Table, standing: Standing, order: Any, epochs: int) -> Outcome:
         if not shard.n_rows:
-            return Outcome(standing.parts, order, converged=True)
+            return Outcome(standing.parts, order, rows=0, converged=True)
         started = time.perf_counter()
         model = self.model(table, standing.parts)
         plan = Plan(order=self.order, rng=generator_at(order))
@@ -160,6 +160,7 @@ class LinearMethod(Method):
         return Outcome(
             tuple(learner.counts() for learner in model.learners),
             plan.rng.bit_generator.state,
+            rows=examples.count,
             seconds=time.perf_counter() - started,
             heaviest=examples.heaviest,
             shuffled_in_blocks=examples.shuffled_in_blocks,
@@ -187,18 +188,27 @@ class LinearMethod(Method):
         model = self.model(table, standing.parts)
         return shard.examples(Plan(), model).errors(model)
 
+    def square(self, part: Table, begin: int) -> float:
+        """‖w‖² of the rows of the table from `begin` on; a bias is the weight of a coordinate of its size."""
+        w = part[0]
+        total = float(np.vdot(w, w))
+        if self.settings.bias_square not in (0.0, 1.0):
+            bias = w[np.arange(begin, begin + len(w)) % (self.n_features + 1) == self.n_features]
+            total += float(np.vdot(bias, bias)) * (1 / self.settings.bias_square - 1)
+        return total
 
-@dataclass
-class Judged:
-    """What `smallest` found on each of the shards, as one."""
 
-    found: list[tuple[float, int, bool]] = field(default_factory=list)
+def smallest_of_all(found: Sequence[tuple[float, int, bool]], *, stop: bool) -> tuple[float, int, bool]:
+    """What `smallest` found on each shard as if they were gone over one after the other.
 
-    def together(self, *, stop: bool) -> tuple[float, int, bool]:
-        """As if the shards were gone over one after the other, up to the first wrong row with `stop`."""
-        value, wrong = np.inf, False
-        for one, _, erred in self.found:
-            value, wrong = min(value, one), wrong or erred
-            if wrong and stop:
-                break
-        return float(value), -1, wrong
+    With `stop`, up to the first that has a wrong row. Which row it was is not told.
+
+    >>> smallest_of_all([(2.0, 7, False), (-1.0, 3, True), (-5.0, 0, True)], stop=True)
+    (-1.0, -1, True)
+    """
+    value, wrong = np.inf, False
+    for one, _, erred in found:
+        value, wrong = min(value, one), wrong or erred
+        if wrong and stop:
+            break
+    return float(value), -1, wrong

@@ -27,7 +27,7 @@ from novikoff.dask import tasks
 from novikoff.dask.cluster import Session
 from novikoff.mixing import Mixed, Outcome, Standing, Table
 from novikoff.model import Learner, Model
-from novikoff.shardtraining import Judged, LinearMethod
+from novikoff.shardtraining import LinearMethod, smallest_of_all
 from novikoff.training import Plan, Record, Run, judge, record_line
 
 SLICE_BYTES = 1 << 23
@@ -55,7 +55,6 @@ class Rounds:
         self.table: Table | None = state[0]  # None while only the workers have it
         self.standing = state[1]
         self.history: list[Record] = []
-        self._before = self.standing
         rows = state[0].shape[1]
         pieces = min(max(-(-state[0].nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
         self.cuts = mixing.cuts(rows, pieces)
@@ -102,7 +101,7 @@ class Rounds:
                 self._judge(run)
         except KeyboardInterrupt:
             run.interrupted = True
-        run.n_rows = sum(outcome.visits(self._before) for outcome in self.outcomes)
+        run.n_rows = sum(outcome.rows for outcome in self.outcomes)
         run.heaviest = max((outcome.heaviest for outcome in self.outcomes), default=1.0)
         run.shuffled_in_blocks = max((o.shuffled_in_blocks for o in self.outcomes), default=0)
         return run
@@ -136,7 +135,7 @@ class Rounds:
                     slice_.result()  # what is lost from here on can be made again from what is held
                 self.table = None
             self.slices = slices
-        self._before, self.standing, self.outcomes = self.standing, mixed.standing, outcomes
+        self.standing, self.outcomes = mixed.standing, outcomes
         self.orders = [outcome.order for outcome in outcomes]
         return mixed
 
@@ -197,8 +196,8 @@ class Rounds:
     def _norm(self) -> float:
         if self.table is not None:
             return self.model().norm()
-        squares = self.session.gather(self.session.each(tasks.square, [(part,) for part in self.slices]))
-        return float(np.sqrt(sum(squares)))
+        each = [(self.method, part, begin) for part, begin in zip(self.slices, self.cuts[:-1], strict=True)]
+        return float(np.sqrt(sum(self.session.gather(self.session.each(tasks.square, each)))))
 
     # -- the verdict
     def _judge(self, run: Run) -> None:
@@ -206,10 +205,9 @@ class Rounds:
 
         def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
             arguments = self.slices, self.standing, part, learner.bias, how
-            found = self.session.each(
-                tasks.smallest, [(self.method, shard, *arguments) for shard in self.shards]
-            )
-            return Judged(self.session.gather(found)).together(stop=how.get("stop", True))
+            each = [(self.method, shard, *arguments) for shard in self.shards]
+            found = self.session.gather(self.session.each(tasks.smallest, each))
+            return smallest_of_all(found, stop=how.get("stop", True))
 
         def errors(_: Model) -> int | None:
             each = [(self.method, shard, self.slices, self.standing) for shard in self.shards]

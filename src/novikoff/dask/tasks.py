@@ -100,6 +100,6 @@ def errors(method: LinearMethod, shard: Shard, slices: Sequence[Table], standing
     return method.errors(shard, mixing.joined(slices, method.table()), standing)
 
 
-def square(part: Table) -> float:
+def square(method: LinearMethod, part: Table, begin: int) -> float:
     """‖w‖² of a slice."""
-    return float(np.vdot(part[0], part[0]))
+    return method.square(part, begin)
