@@ -115,9 +115,9 @@ def simulate(cluster: Cluster, work: Work, rng: np.random.Generator) -> float:
     n, s = work.n_shards, cluster.sigma
     each = cluster.row * work.rows / n * np.exp(s * rng.standard_normal(n) - s * s / 2)
     sent = cluster.byte * work.spread() + cluster.still + cluster.task * np.arange(1, n + 1)
-    free = np.zeros(work.workers)
-    for begin, takes in zip(sent, each, strict=True):  # whoever is free first takes the next shard
-        k = int(np.argmin(free))
+    free = sent + each if n == work.workers else np.zeros(work.workers)
+    for begin, takes in zip(sent, each, strict=True) if n != work.workers else ():
+        k = int(np.argmin(free))  # whoever is free first takes the next shard
         free[k] = max(free[k], begin) + takes
     rest = work.tasks() - n
     return float(free.max() + cluster.task * rest + cluster.byte * work.sums())

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakSet
 
-from distributed import CancelledError, Client, Future, LocalCluster
+from distributed import CancelledError, Client, Future, LocalCluster, wait
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
@@ -96,10 +96,19 @@ class Session:
         results: list[Any] = self.client.gather(list(futures))
         return results
 
+    def finish(self, futures: Sequence[Future]) -> None:
+        """Wait until all are there, on the workers; the first error, if there is one."""
+        with self.client.as_current():
+            wait(futures)
+        for future in futures:
+            if future.status != "finished":
+                future.result()
+
     def end(self) -> None:
         """Leave nothing on the cluster."""
         if self.client.status == "running":
-            self.client.cancel(list(self._futures), force=True)
+            for future in list(self._futures):  # not cancel: a scheduler fails on tasks that no one holds
+                future.release()
 
 
 @contextmanager

@@ -131,8 +131,7 @@ class Rounds:
                 self.table = mixing.joined(self.session.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
             else:
-                for slice_ in slices:
-                    slice_.result()  # what is lost from here on can be made again from what is held
+                self.session.finish(slices)  # what is lost from here on can be made again from what is held
                 self.table = None
             self.slices = slices
         self.standing, self.outcomes = mixed.standing, outcomes
