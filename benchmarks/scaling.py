@@ -174,23 +174,20 @@ def fit(measured: Sequence[Measured]) -> tuple[Cluster, npt.NDArray[np.float64]]
 def measure(epochs: int = 6) -> tuple[list[Measured], float]:
     """Epochs on one and two worker processes here; and the spread of equal shards' times (σ)."""
     from benchmarks import cluster
-    from benchmarks.distributed import dense_shard, even_shard, fitted, spread
+    from benchmarks.distributed import dense_shard, fitted, spread
 
     found, sigmas = [], []
     for workers in (1, 2):
         with cluster.workers(workers) as client:
-            for shard, n, size, shards in (
-                (dense_shard, 64, 64, 2), (dense_shard, 64, 64, 16), (dense_shard, 64, 64, 64),
-                (dense_shard, 100_000, 100, 4), (dense_shard, 100_000, 100, 8),
-                (even_shard, 5_000, 17, 4), (even_shard, 20_000, 19, 4), (even_shard, 40_000, 20, 4),
+            for n, d, shards in (
+                (64, 64, 2), (64, 64, 16), (64, 64, 64), (100_000, 100, 4), (100_000, 100, 8),
+                (4, 1 << 17, 4), (4, 1 << 18, 4), (4, 1 << 19, 4), (4, 1 << 20, 4),
             ):  # fmt: skip
-                X, y = spread(client, shard, n, size, shards)
+                X, y = spread(client, dense_shard, n, d, shards)
                 history = fitted(client, X, y, max_epochs=epochs).history_[1:]
                 seconds = min(record["seconds"] for record in history)
-                d = size if shard is dense_shard else 1 << size
-                # rows of 100 dense numbers are the unit of work
-                rows = n * shards * (1.0 if shard is dense_shard else 0.4)
-                found.append(Measured(Work(int(rows), 8 * (d + 1), workers, shards), seconds))
+                rows = n * shards * d // 100  # rows of 100 numbers are the unit of work
+                found.append(Measured(Work(rows, 8 * (d + 1), workers, shards), seconds))
                 if n == 100_000:
                     sigmas += [np.std(np.log(record["shard_seconds"]), ddof=1) for record in history]
                 print(f"{workers} worker(s), {shards} shards of {n:,} rows, {d:,} columns: {seconds:.4f} s")
