@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import (
     conjunctions,
     dense,
+    distributed,
     exactness,
     files,
     kernels,
@@ -48,6 +49,11 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "mnist": kernels.mnist,
     "ijcnn1": kernels.ijcnn1,
     "kernel-memory": kernels.memory,
+    "workers": distributed.epochs,
+    "traffic": distributed.traffic,
+    "files-on-workers": distributed.files,
+    "wide": distributed.wide,
+    "mixed-accuracy": distributed.accuracy,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\

@@ -12,7 +12,7 @@ from uuid import uuid4
 from weakref import WeakSet
 
 import dask
-from distributed import CancelledError, Client, Future, LocalCluster
+from distributed import CancelledError, Client, Future, LocalCluster, wait
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
@@ -82,6 +82,18 @@ class Session:
         self._futures.add(future)
         return future
 
+    def each(self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Future]:
+        """One task for each tuple of arguments, all in one message: many small ones keep a scheduler busy."""
+        if not arguments:
+            return []
+        keys = [f"{self.name}-{task.__name__}-{self._count + k}" for k in range(1, len(arguments) + 1)]
+        self._count += len(arguments)
+        columns = [list(column) for column in zip(*arguments, strict=True)]
+        with dask.config.set(LARGE):
+            futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False)
+        self._futures.update(futures)
+        return futures
+
     def compute(self, collections: Sequence[Any]) -> list[Future]:
         """What delayed collections come to, on the cluster."""
         futures: list[Future] = self.client.compute(list(collections))
@@ -93,10 +105,19 @@ class Session:
         results: list[Any] = self.client.gather(list(futures))
         return results
 
+    def finish(self, futures: Sequence[Future]) -> None:
+        """Wait until all are there, on the workers; the first error, if there is one."""
+        with self.client.as_current():
+            wait(futures)
+        for future in futures:
+            if future.status != "finished":
+                future.result()
+
     def end(self) -> None:
         """Leave nothing on the cluster."""
         if self.client.status == "running":
-            self.client.cancel(list(self._futures), force=True)
+            for future in list(self._futures):  # not cancel: a scheduler fails on tasks that no one holds
+                future.release()
 
 
 @contextmanager

@@ -46,10 +46,10 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         Σ μ·k over epochs and shards: mistakes (updates for the 'margin' rule), each counted by the mixing
         weight of its shard. The bound R²/γ² is on this sum.
     history_ : list of dict
-        Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates`
-        and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that shards gave
-        back, and the shared weights once a worker) and `seconds_lost` (by how much the busiest worker exceeds
-        the mean).
+        Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates`,
+        `shard_seconds` and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that
+        shards gave back, and the shared weights once a worker) and `seconds_lost` (by how much the busiest
+        worker exceeds the mean).
 
     Examples
     --------

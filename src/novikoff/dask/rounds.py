@@ -14,8 +14,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ from novikoff.training import Plan, Record, Run, record_line
 SLICE_BYTES = 1 << 23
 MAX_SLICES = 64
 ANCHOR = 16  # epochs
+
+Place = tuple[int, int]  # slice, and shard or group
 
 
 class Rounds:
@@ -59,8 +61,13 @@ class Rounds:
         self.outcomes: list[Outcome] = []
 
     def _hand_out(self, table: Table) -> list[Future]:
-        """The table's slices, sent to the cluster."""
-        return [self.session.submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)]
+        """The table's slices, on the cluster; those of zeros are made there."""
+        slices = [table[:, begin:end] for begin, end in pairwise(self.cuts)]
+        filled = [part.any() for part in slices]
+        sent = iter(self.session.each(tasks.given, [(part,) for part in compress(slices, filled)]))
+        shapes = [(part.shape,) for part, full in zip(slices, filled, strict=True) if not full]
+        made = iter(self.session.each(tasks.blank, shapes))
+        return [next(sent if full else made) for full in filled]
 
     def bring(self) -> Table:
         """The shared table, here."""
@@ -105,49 +112,62 @@ class Rounds:
     def _ask(self, name: str, *rest: Any) -> list[Any]:
         """What every shard says, in their order: see `mixing.Method.judge`."""
         arguments = self.slices, self.standing, name, *rest
-        return self.session.gather(
-            [self.session.submit(tasks.asked, self.method, shard, *arguments) for shard in self.shards]
-        )
+        each = [(self.method, shard, *arguments) for shard in self.shards]
+        return self.session.gather(self.session.each(tasks.asked, each))
 
     def _epoch(self) -> Mixed:
         """Every shard once, and the mixture."""
         epochs = self.plan.max_epochs if self.how == "single-shot" else 1
-        learned = [
-            self.session.submit(tasks.learn, self.method, shard, self.slices, self.standing, order, epochs)
-            for shard, order in zip(self.shards, self.orders, strict=True)
-        ]
-        outcomes = self.session.gather([self.session.submit(tasks.outcome, one) for one in learned])
+        own = zip(self.shards, self.orders, strict=True)
+        learned = self.session.each(
+            tasks.learn,
+            [(self.method, shard, self.slices, self.standing, order, epochs) for shard, order in own],
+        )
+        outcomes = self.session.gather(self.session.each(tasks.outcome, [(one,) for one in learned]))
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if mixed.changed:
-            slices = [self._mixed_slice(k, learned, mixed) for k in range(len(self.slices))]
+            slices = self._mixed(learned, mixed)
             if self.small or not (self.standing.epoch + 1) % ANCHOR:
                 self.table = mixing.joined(self.session.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
             else:
-                for slice_ in slices:
-                    slice_.result()  # what is lost from here on can be made again from what is held
+                self.session.finish(slices)  # what is lost from here on can be made again from what is held
                 self.table = None
             self.slices = slices
         self.standing, self.outcomes = mixed.standing, outcomes
         self.orders = [outcome.order for outcome in outcomes]
         return mixed
 
-    def _mixed_slice(self, k: int, learned: list[Future], mixed: Mixed) -> Future:
-        """The tree of one slice. Shards that changed nothing have nothing to add."""
-        before, begin, end = self.slices[k], self.cuts[k], self.cuts[k + 1]
-        level: list[Future | None] = []
-        for group in mixing.groups(len(learned)):
-            own = [i for i in group if mixed.updates[i]]
-            pieces = [
-                learned[i] if self.small else self.session.submit(tasks.piece, learned[i], begin, end)
-                for i in own
-            ]
+    def _mixed(self, learned: list[Future], mixed: Mixed) -> list[Future]:
+        """The trees of all slices, level by level. Shards that changed nothing have nothing to add."""
+        groups = [[i for i in group if mixed.updates[i]] for group in mixing.groups(len(learned))]
+        bounds = list(pairwise(self.cuts))
+        pieces: dict[Place, Future] = {(0, i): learned[i] for i in mixed.changed}
+        if not self.small:
+            wanted = [(k, i) for k in range(len(bounds)) for i in mixed.changed]
+            parts = self.session.each(tasks.piece, [(learned[i], *bounds[k]) for k, i in wanted])
+            pieces = dict(zip(wanted, parts, strict=True))
+        level: dict[Place, tuple[Any, ...]] = {}
+        for (k, g), own in self._members(groups):
             ns, visits = [mixed.shares[i] for i in own], [mixed.visits[i] for i in own]
-            level.append(self.session.submit(tasks.leaf_sum, before, pieces, ns, visits) if own else None)
-        while len(level) > 1:
-            parts = [[level[i] for i in group if level[i] is not None] for group in mixing.groups(len(level))]
-            level = [self.session.submit(tasks.branch_sum, before, part) if part else None for part in parts]
-        return self.session.submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
+            level[k, g] = self.slices[k], [pieces[k, i] for i in own], ns, visits
+        sums = self._each(tasks.leaf_sum, level)
+        while len(groups) > 1:
+            groups = [[i for i in group if (0, i) in sums] for group in mixing.groups(len(groups))]
+            members = self._members(groups)
+            level = {(k, g): (self.slices[k], [sums[k, i] for i in own]) for (k, g), own in members}
+            sums = self._each(tasks.branch_sum, level)
+        whole, end = sum(mixed.shares), mixed.standing.visits
+        tops = [(self.slices[k], sums[k, 0], whole, end) for k in range(len(bounds))]
+        return self.session.each(tasks.mixture, tops)
+
+    def _members(self, groups: Sequence[list[int]]) -> list[tuple[Place, list[int]]]:
+        """The sums of one level, by slice and group; groups without a member have none."""
+        slices = range(len(self.slices))
+        return [((k, g), own) for k in slices for g, own in enumerate(groups) if own]
+
+    def _each(self, task: Callable[..., Any], arguments: dict[Place, tuple[Any, ...]]) -> dict[Place, Future]:
+        return dict(zip(arguments, self.session.each(task, list(arguments.values())), strict=True))
 
     def _record(self, mixed: Mixed, started: float) -> Record:
         busy: dict[str, float] = defaultdict(float)
@@ -165,6 +185,7 @@ class Rounds:
             "shard_updates": mixed.updates,
             "mixing_weights": mixed.weights,
             "bytes_moved": sum(outcome.held_bytes for outcome in self.outcomes) + state * len(busy),
+            "shard_seconds": [outcome.seconds for outcome in self.outcomes],
             "seconds_lost": max(busy.values()) - sum(busy.values()) / len(busy),
         }
         if self.how == "single-shot":
@@ -174,9 +195,8 @@ class Rounds:
     def _norm(self) -> float:
         if self.table is not None:
             return self.method.norm(self.table, self.standing)
-        parts = zip(self.slices, self.cuts[:-1], strict=True)
-        squares = [self.session.submit(tasks.square, self.method, part, begin) for part, begin in parts]
-        return float(np.sqrt(sum(self.session.gather(squares))))
+        each = [(self.method, part, begin) for part, begin in zip(self.slices, self.cuts[:-1], strict=True)]
+        return float(np.sqrt(sum(self.session.gather(self.session.each(tasks.square, each)))))
 
 
 def told(record: Record) -> str:

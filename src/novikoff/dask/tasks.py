@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
+import numpy as np
 from distributed import get_worker
 
 from novikoff import mixing
@@ -38,6 +39,11 @@ def on_a_shard(task: Callable[..., Any]) -> Callable[..., Any]:
 def given(part: Any) -> Any:
     """Something that the client sends."""
     return part
+
+
+def blank(shape: tuple[int, ...]) -> Table:
+    """A slice of zeros."""
+    return np.zeros(shape)
 
 
 @on_a_shard
