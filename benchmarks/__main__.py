@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import (
     conjunctions,
     dense,
+    distributed,
     exactness,
     files,
     kernels,
@@ -51,6 +52,11 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "kernel-memory": kernels.memory,
     "chunking": tagging.chunking,
     "parts-of-speech": tagging.parts_of_speech,
+    "workers": distributed.epochs,
+    "traffic": distributed.traffic,
+    "files-on-workers": distributed.files,
+    "wide": distributed.wide,
+    "mixed-accuracy": distributed.accuracy,
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\

@@ -9,6 +9,7 @@ are not in order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from numbers import Number
 from typing import Any
 
@@ -122,6 +123,23 @@ def first_not_finite(X: Any, row: int) -> tuple[int, float]:
         return int(X.indices[part][k]), float(X.data[part][k])
     k = int(np.flatnonzero(~np.isfinite(X[row]))[0])
     return k, float(X[row, k])
+
+
+def digest_of(*arrays: Any) -> str:
+    """A BLAKE2 digest of arrays: their types, shapes and values; None and CSR matrices may be among them.
+
+    >>> digest_of(np.zeros(3)) == digest_of(np.zeros(3)) != digest_of(np.zeros((1, 3)))
+    True
+    """
+    digest = blake2b(digest_size=32)
+    for one in arrays:
+        for a in (one.indptr, one.indices, one.data) if hasattr(one, "indptr") else (one,):
+            if a is None:
+                digest.update(b"none\n")
+                continue
+            digest.update(f"{a.dtype.str} {a.shape}\n".encode())
+            digest.update(np.ascontiguousarray(a).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 # ---- rows that are no numbers --------------------------------------------------------------------------

@@ -4,6 +4,8 @@ A checkpoint holds everything that later decisions depend on: the model with its
 far, the scaling, how many rows of which epoch are done, and what the epochs before did. Names need not be
 kept: they get their columns in the order of the rows, and the rows are read again. It is replaced as a whole,
 so that a process killed at any moment leaves the last one or the one before.
+
+`Keeping` is the file, whatever is kept in it; `Checkpoint` a fit that reads a source.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 
 from novikoff.labels import Classes, StreamClasses
 from novikoff.models import modelstate
-from novikoff.models.modelfile import read_file, write_file
+from novikoff.models.modelfile import canonical, parse, read_file, write_file
 from novikoff.scaling import Scaling
 from novikoff.sources.source import Source
 from novikoff.training import Fitting
@@ -37,25 +39,22 @@ class Passing(Protocol):
 
 
 @dataclass
-class Checkpoint:
-    """Where a fit is kept, and how often.
+class Keeping:
+    """Where a fit under way is kept, and of which fit it is.
 
     Parameters
     ----------
     folder : Path
         Made when it is not there.
-    every : int
-        Rows between two checkpoints.
     parameters : dict
         How the fit was asked for, as far as it matters to the outcome: a fit asked for in another way does
         not go on from this checkpoint.
     """
 
     folder: Path
-    every: int = 1_000_000
     parameters: dict[str, Any] = field(default_factory=dict)
-    _last: tuple[int, int] = (0, 0)  # epoch and row of the last one
-    _digest: str = ""
+
+    kind = "checkpoint"  # what the file says it holds
 
     @property
     def path(self) -> Path:
@@ -63,6 +62,42 @@ class Checkpoint:
 
     def exists(self) -> bool:
         return self.path.exists()
+
+    def remove(self) -> None:
+        """The fit has come to its end."""
+        self.path.unlink(missing_ok=True)
+
+    def write(self, source: dict[str, Any], facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Replace the checkpoint by these facts and arrays of a fit on `source`: what tells the data."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.path, facts | {"parameters": self.parameters, "source": source}, arrays, self.kind)
+
+    def read(self, source: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
+        facts, arrays = read_file(self.path, self.kind)
+        kept, now = facts["parameters"], parse(canonical(self.parameters).encode())
+        changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
+        if changed:
+            listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
+            raise ValueError(f"{self.path}: the checkpoint is of another fit: {listed}.")
+        if facts["source"] != source:
+            raise ValueError(f"{self.path}: the checkpoint is of other data than {name} holds now.")
+        return facts, arrays
+
+
+@dataclass
+class Checkpoint(Keeping):
+    """A fit that reads a source, kept after every so many rows.
+
+    Parameters
+    ----------
+    every : int
+        Rows between two checkpoints.
+    """
+
+    every: int = 1_000_000
+    _last: tuple[int, int] = (0, 0)  # epoch and row of the last one
+    _digest: str = ""
 
     def after_block(self, fitting: Fitting, passing: Passing, rows: int) -> None:
         """Keep the fit when it is time to; `rows` of the epoch are done."""
@@ -76,6 +111,7 @@ class Checkpoint:
     def save(self, fitting: Fitting, passing: Passing, rows: int) -> None:
         """Keep the fit now."""
         self._digest = self._digest or passing.source.digest()
+        source = {"digest": self._digest, "size": passing.source.size}
         classes = np.asarray(passing.classes.labels)
         parts = {
             "model": modelstate.model_state(fitting.model, under_way=True),
@@ -85,8 +121,6 @@ class Checkpoint:
             parts["scaling"] = passing.scaling.state()
         facts: dict[str, Any] = {name: said for name, (said, _) in parts.items()}
         facts |= {
-            "parameters": self.parameters,
-            "source": {"digest": self._digest, "size": passing.source.size},
             "class_weight": passing.class_weight,
             "surveyed": passing.surveyed,
             "heaviest": passing.heaviest,
@@ -101,13 +135,13 @@ class Checkpoint:
         arrays: dict[str, Any] = {}
         for name, (_, held) in parts.items():
             arrays |= modelstate.under(name, held)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_file(self.path, facts, arrays, "checkpoint")
+        self.write(source, facts, arrays)
 
     def restore(self, fitting: Fitting, passing: Passing) -> None:
         """Put the fit where it was when the checkpoint was written."""
-        facts, arrays = read_file(self.path, "checkpoint")
-        self._check_same(facts, passing.source)
+        self._digest = passing.source.digest()
+        source = {"digest": self._digest, "size": passing.source.size}
+        facts, arrays = self.read(source, passing.source.name)
 
         def part(name: str) -> tuple[dict[str, Any], Any]:
             return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
@@ -126,18 +160,3 @@ class Checkpoint:
         fitting.before = before[0], before[1]
         fitting.began = dict(facts["began"])
         fitting.settled_at = dict(facts["settled_at"])
-
-    def _check_same(self, facts: dict[str, Any], source: Source) -> None:
-        """Refuse another source, and other parameters."""
-        kept, now = facts["parameters"], self.parameters
-        changed = [name for name in sorted({*kept, *now}) if kept.get(name) != now.get(name)]
-        if changed:
-            listed = ", ".join(f"{name} was {kept.get(name)!r} and is {now.get(name)!r}" for name in changed)
-            raise ValueError(f"{self.path}: the checkpoint is of another fit: {listed}.")
-        self._digest = source.digest()
-        if facts["source"] != {"digest": self._digest, "size": source.size}:
-            raise ValueError(f"{self.path}: the checkpoint is of other data than {source.name} holds now.")
-
-    def remove(self) -> None:
-        """The fit has come to its end."""
-        self.path.unlink(missing_ok=True)

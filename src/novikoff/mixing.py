@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -47,7 +47,8 @@ Places = npt.NDArray[np.int64]
 Counts = dict[str, Any]  # of a learner, by name
 
 FAN_IN = 8  # how many sums are added at a time
-ADDED = ("visits", "mistakes", "updates")  # counts that add up over shards; others are the largest
+ADDED = ("visits", "mistakes", "updates", "wrong_tokens")  # counts that add up over shards
+MIXED = (*ADDED, "fallbacks", "step_sum")  # fallbacks add up too, and Στ is mixed; others are the largest
 
 
 # ---- what is shared, and what a shard returns ----------------------------------------------------------
@@ -96,8 +97,13 @@ class Outcome:
         return int(self.parts[0]["visits"] - standing.visits)
 
 
+Ask = Callable[..., list[Any]]  # with a method's name and more arguments: what each shard answers, in order
+
+
 class Method(ABC):
     """How one kind of model learns from one kind of shard. Goes to the workers, so it is small."""
+
+    counts_updates = False  # whether the theorem of the bound is one about updates, not mistakes
 
     @abstractmethod
     def table(self) -> Table:
@@ -113,6 +119,22 @@ class Method(ABC):
 
         `order` is where the generator of the shard's orders stands. With `epochs` above 1, learning goes on
         until an epoch passes without an update.
+        """
+
+    @abstractmethod
+    def norm(self, table: Table, standing: Standing) -> float:
+        """‖w‖ of the shared weights."""
+
+    @abstractmethod
+    def square(self, part: Table, begin: int) -> float:
+        """‖w‖² of a part of the table, whose first row is the table's row `begin`."""
+
+    @abstractmethod
+    def judge(self, table: Table, standing: Standing, run: Any, ask: Ask) -> None:
+        """The verdict on the shared weights, written into `run`.
+
+        ``ask("name", …)`` calls that method of this object for every shard, with the shard, the table and the
+        standing before the other arguments.
         """
 
 
@@ -212,11 +234,12 @@ def contribution(before: Table, change: Change, share: int, visits: int) -> Sums
 
 def union(rows: Sequence[Places | None], n: int) -> Places | None:
     """All rows that are in one of the lists; None for all there are, where these are more than a half."""
-    if any(some is None for some in rows):
-        return None
-    if sum(len(some) for some in rows if some is not None) > 8 * n:
-        return None
-    found = np.unique(np.concatenate([some for some in rows if some is not None]))
+    present = np.zeros(n, dtype=bool)  # marked, not sorted: ten times faster
+    for some in rows:
+        if some is None:
+            return None
+        present[some] = True
+    found = np.flatnonzero(present)
     return None if 2 * len(found) > n else found
 
 
@@ -334,11 +357,12 @@ def tally(standing: Standing, outcomes: Sequence[Outcome], mixing: str) -> Mixed
     for k, before in enumerate(standing.parts):
         own = [outcome.parts[k] for outcome in outcomes]
         part = {name: max([before[name], *(p[name] for p in own)]) for name in before if name not in MIXED}
-        for name in ADDED:
+        for name in (name for name in ADDED if name in before):
             part[name] = before[name] + sum(p[name] - before[name] for p in own)
-        part["fallbacks"] = tuple(
-            b + sum(p["fallbacks"][c] - b for p in own) for c, b in enumerate(before["fallbacks"])
-        )
+        if "fallbacks" in before:
+            part["fallbacks"] = tuple(
+                b + sum(p["fallbacks"][c] - b for p in own) for c, b in enumerate(before["fallbacks"])
+            )
         part["step_sum"] = float(steps[0, k, 0])
         parts.append(part)
         if part["updates"] == before["updates"]:
@@ -346,6 +370,3 @@ def tally(standing: Standing, outcomes: Sequence[Outcome], mixing: str) -> Mixed
     after_all = Standing(standing.epoch + 1, tuple(parts), frozenset(settled))
     changed = [i for i, k in enumerate(updates) if k]
     return Mixed(after_all, ns, visits, mistakes, updates, changed)
-
-
-MIXED = (*ADDED, "fallbacks", "step_sum")

@@ -262,7 +262,7 @@ DISTRIBUTED_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "n_shards",
         None,
-        "Into how many shards to join neighbouring blocks, partitions or files. None: each is a shard.",
+        "Into how many shards to join neighbouring blocks, partitions or files. Without it each is a shard.",
         *_none_or("a whole number ≥ 1", _whole(1)),
     ),
     Parameter(
@@ -272,6 +272,13 @@ DISTRIBUTED_PARAMETERS = PARAMETERS | _table(
         "there is one, else a local cluster of processes, one a core, which is closed after the fit.",
         "None, a distributed.Client, or an address such as 'tcp://10.0.0.1:8786'",
         lambda v: v is None or _is_name(v) or type(v).__name__ == "Client",
+    ),
+    Parameter(
+        "checkpoint",
+        None,
+        "Folder in which the fit is kept after every epoch. When the scheduler is lost, the same fit goes on "
+        "from there, on any cluster, and ends with the same bits; at its end the file is removed.",
+        *_none_or("a folder", lambda v: _is_name(v) or hasattr(v, "__fspath__")),
     ),
 )
 
@@ -443,6 +450,13 @@ TAGGER_PARAMETERS = PARAMETERS | _table(
     ),
     replace(PARAMETERS["validation_fraction"], help="The share of sentences that early stopping holds out."),
     replace(PARAMETERS["n_jobs"], help="Threads for tagging; −1 for all cores. Never changes a result."),
+)
+DISTRIBUTED_TAGGER_PARAMETERS = TAGGER_PARAMETERS | _table(
+    *(DISTRIBUTED_PARAMETERS[name] for name in ("mixing", "client", "checkpoint")),
+    replace(
+        DISTRIBUTED_PARAMETERS["n_shards"],
+        help="Into how many shards to cut the sentences. None, for files only: each file is a shard.",
+    ),
 )
 
 # Structured perceptrons: what only they know, and what starts otherwise there.
@@ -683,7 +697,13 @@ FILE_PARAMETERS = PARAMETERS | _table(
         "Folder in which the fit is kept while it is under way; --resume goes on from there.",
         *_none_or("a folder", _is_name),
     ),
-    Parameter("every", 1_000_000, "Rows between two checkpoints.", "a whole number ≥ 1", _whole(1)),
+    Parameter(
+        "every",
+        1_000_000,
+        "Rows between two checkpoints; on a cluster there is one after every epoch.",
+        "a whole number ≥ 1",
+        _whole(1),
+    ),
     Parameter(
         "resume",
         False,
@@ -692,6 +712,15 @@ FILE_PARAMETERS = PARAMETERS | _table(
         "True or False",
         _is_bool,
     ),
+    Parameter(
+        "dask",
+        None,
+        "Learn on a Dask cluster, by iterative parameter mixing: the address of its scheduler, such as "
+        "tcp://10.0.0.1:8786, or 'local' for processes on this machine, one a core. Every file is a shard, "
+        "and is read by the workers, under the name it has here.",
+        *_none_or("the address of a scheduler, or 'local'", _is_name),
+    ),
+    *(DISTRIBUTED_PARAMETERS[name] for name in ("mixing", "n_shards")),
     Parameter(
         "folds",
         5,

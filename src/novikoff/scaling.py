@@ -127,6 +127,18 @@ class ColumnSums:
             raise ValueError(f"{where(bad)}: indices out of range or not in order.")
         self._n += X.shape[0]
 
+    def join(self, other: ColumnSums) -> None:
+        """Take in the rows of `other`, which come after these."""
+        n = max(len(self._sums), len(other._sums))
+        one, two = (np.concatenate([s, np.zeros((n - len(s), 5))]) for s in (self._sums, other._sums))
+        total = one + two
+        back = total - one
+        lost = (one - (total - back)) + (two - back)  # what rounding took from each sum, exactly
+        total[:, 1] += lost[:, 0]
+        total[:, 3] += lost[:, 2]
+        total[:, 4] = np.maximum(one[:, 4], two[:, 4])
+        self._n, self._sums = self._n + other._n, total
+
     def scaling(self, kind: str, features: Features) -> Scaling:
         """What scales these rows as `kind` says."""
         short = max(features.n_columns - len(self._sums), 0)

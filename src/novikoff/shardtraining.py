@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.labels import Labels, StreamClasses
-from novikoff.mixing import Method, Outcome, Standing, Table
+from novikoff.arrays import digest_of
+from novikoff.labels import Labels, Renaming, StreamClasses
+from novikoff.mixing import Ask, Method, Outcome, Standing, Table
 from novikoff.model import Floats, Ints, Learner, Model, Settings, width, zeros
+from novikoff.scaling import Scaling
 from novikoff.sources.source import Source
 from novikoff.streaming import SourceExamples
-from novikoff.training import ArrayExamples, Examples, Fitting, Plan, smallest
+from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, judge, smallest
 
 
 # ---- shards --------------------------------------------------------------------------------------------
@@ -33,6 +35,10 @@ class Shard(ABC):
     @abstractmethod
     def examples(self, plan: Plan, model: Model) -> Examples:
         """The rows as a fit goes over them."""
+
+    @abstractmethod
+    def digest(self) -> str:
+        """What tells these rows from others."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,20 @@ class RowShard(Shard):
     def examples(self, plan: Plan, model: Model) -> ArrayExamples:
         return ArrayExamples(self.X, self.labels, self.weights, plan, model)
 
+    def digest(self) -> str:
+        return digest_of(self.X, self.labels, self.weights)
+
 
 def file_examples(
-    source: Source, classes: Labels, class_weight: dict[str, float] | None = None
+    source: Source,
+    classes: Labels,
+    class_weight: dict[str, float] | None = None,
+    rename: Renaming | None = None,
+    scaling: Scaling | None = None,
 ) -> SourceExamples:
     """The rows of files as a fit goes over them: in their own order, a few blocks in memory at a time."""
-    return SourceExamples(source, StreamClasses(classes.tolist()), class_weight=class_weight)
+    known = StreamClasses(classes.tolist(), rename=rename)
+    return SourceExamples(source, known, scaling=scaling, class_weight=class_weight)
 
 
 # ---- orders --------------------------------------------------------------------------------------------
@@ -112,8 +126,8 @@ class LinearMethod(Method):
 
     def table(self) -> Table:
         """A new table of zeros."""
-        layers, rows, _ = self.shape
-        return zeros((layers * rows, width(2 if self._apart else self.n_classes))).reshape(self.shape)
+        layers, rows, columns = self.shape
+        return zeros((layers * rows, columns)).reshape(self.shape)
 
     def begin(self) -> tuple[Table, Standing]:
         return self.begin_from(Model(self.n_classes, self.n_features, self.settings))
@@ -169,6 +183,23 @@ class LinearMethod(Method):
         )
 
     # -- what came of it
+    @property
+    def counts_updates(self) -> bool:  # type: ignore[override]
+        return self.settings.rule == "margin"
+
+    def norm(self, table: Table, standing: Standing) -> float:
+        return self.model(table, standing.parts).norm()
+
+    def judge(self, table: Table, standing: Standing, run: Run, ask: Ask) -> None:
+        def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
+            return smallest_of_all(ask("smallest", part, learner.bias, how), stop=how.get("stop", True))
+
+        def errors(_: Model) -> int | None:
+            found = ask("errors")
+            return None if None in found else sum(found)
+
+        judge(self.model(table, standing.parts), run, find, errors)
+
     def smallest(
         self, shard: Shard, table: Table, standing: Standing, part: int, bias: Floats, how: dict[str, bool]
     ) -> tuple[float, int, bool]:

@@ -155,8 +155,12 @@ class SourceExamples(Examples):
         self.visited += visit.end - visit.begin
 
     def each(self) -> Iterator[Visit]:
-        for block in self.watched("verdict"):
-            yield self._visit(block, self._labels(block))
+        skipped = self.source.skipped  # by a whole pass: this one may end at the first wrong row
+        try:
+            for block in self.watched("verdict"):
+                yield self._visit(block, self._labels(block))
+        finally:
+            self.source.skipped = skipped
 
     # -- before learning
     def watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.cli import kernelfit, modelpath, output, progress
+from novikoff.cli import daskfit, kernelfit, modelpath, output, progress
+from novikoff.cli.daskfit import Cluster
 from novikoff.cli.evaluate import evaluated
 from novikoff.cli.kernelfit import Kernels
 from novikoff.cli.opening import open_data
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from novikoff.models.kernel import KernelModel
     from novikoff.models.linear import LinearModel
     from novikoff.sources.bytestream import ByteStream
-    from novikoff.sources.source import Source
+    from novikoff.sources.source import Skipped, Source
     from novikoff.streaming import Watch
     from novikoff.training import Plan
 
@@ -104,6 +105,7 @@ def fit(
     reading: Reading,
     columns: Columns,
     keeping: Keeping,
+    cluster: Cluster,
     out: Output,
     verbose: Annotated[bool, option("verbose", "--verbose", "-v")] = default("verbose"),
 ) -> None:
@@ -112,11 +114,13 @@ def fit(
     For example: novikoff fit train.svm --test test.svm --epochs 5 --average --model spam.novikoff
 
     The files are read block by block in their own order, so they may be far larger than memory. Ctrl-C saves
-    what has been learned so far. With --kernel they are read into memory.
+    what has been learned so far. With --kernel they are read into memory; with --dask they are read by the
+    workers of a cluster, which learn from them side by side.
     """
     from novikoff.sources.bytestream import ByteStream
 
     kernels.settle(ctx, learning, passes)
+    cluster.settle(ctx, data)
     in_memory = passes.in_memory or kernels.kernel is not None
     files = ByteStream(data)  # whether they are there
     if test:
@@ -125,20 +129,28 @@ def fit(
     _settle(files, passes, labelling, keeping, in_memory, quiet)
     path = model or modelpath.default_path("-" if data[0] == "-" else files.names[0])
     modelpath.check_writable(path)
-    source = _open(data, reading, columns, keeping)
-    made = shaping(learning, passes, labelling, reading, columns) | {"format": source.format}
-    checkpoint = _checkpoint(keeping, made, quiet)
+    made = shaping(learning, passes, labelling, reading, columns)
+    source = _open(data, reading, columns, keeping) if cluster.dask is None else None
+    made |= cluster.made() if source is None else {"format": source.format}
+    checkpoint = _checkpoint(keeping, made, quiet, shards=source is None)
     classes = classes_of(labelling)
     with progress.shown(not quiet, passes.max_epochs or 0) as watch:
         plan = passes.plan(reading.n_jobs, verbose)
-        if in_memory:
+        if in_memory or source is None:
             watch, plan.callback = progress.in_memory(watch)
         learned: LinearModel | KernelModel
-        if kernels.kernel is None:
+        if source is None:
+            options = reading.given() | columns.given()
+            learned, skipped = daskfit.learn(
+                data, options, classes, cluster, learning, plan, checkpoint, made
+            )
+        elif kernels.kernel is None:
             learned = _learn(source, classes, learning, plan, watch, checkpoint, made)
         else:
             made |= shaping(kernels)
             learned = kernelfit.learn(source, classes, kernels, learning, plan, watch, made)
+        if source is not None:
+            skipped = source.skipped  # of the last pass
     runs = not in_memory and classes.seen is not None and classes.seen.are_long
     learned.save(path)
     assert learned.run is not None
@@ -151,8 +163,8 @@ def fit(
             with progress.shown(not quiet) as watch:
                 tested, _ = evaluated(path, test, reading, watch)
     finally:  # the model is there, whatever is wrong with the test
-        _show(learned, source, path, tested, runs, out)
-    if not quiet and (runs or (not in_memory and _misled(learned, tested))):
+        _show(learned, skipped, path, tested, runs, out)
+    if not quiet and (runs or (source is not None and not in_memory and _misled(learned, tested))):
         why = "rows of one class lie together" if runs else "the test is far worse than the last epoch"
         output.note(f"{why}: the order of the rows may mislead; --order shuffle reads them into memory.")
     if interrupted:
@@ -209,12 +221,15 @@ def classes_of(labelling: Labelling) -> StreamClasses:
     return StreamClasses(declared, grow=labelling.grows, rename=labelling.renaming())
 
 
-def _checkpoint(keeping: Keeping, made: dict[str, Any], quiet: bool) -> Checkpoint | None:
+def _checkpoint(keeping: Keeping, made: dict[str, Any], quiet: bool, *, shards: bool) -> Any:
+    """Where a fit is kept: one that reads a source, or one on `shards`; None for nowhere."""
     if keeping.checkpoint is None:
         return None
     from novikoff.checkpoint import Checkpoint
+    from novikoff.mixingcheckpoint import MixingCheckpoint
 
-    checkpoint = Checkpoint(Path(keeping.checkpoint), keeping.every, made)
+    folder = Path(keeping.checkpoint)
+    checkpoint = MixingCheckpoint(folder, made) if shards else Checkpoint(folder, made, keeping.every)
     if checkpoint.exists() and not keeping.resume:
         raise ValueError(
             f"{checkpoint.path} holds an unfinished fit: go on with it by --resume, or remove it "
@@ -269,7 +284,7 @@ def _misled(learned: LinearModel | KernelModel, tested: Evaluation | None) -> bo
 
 def _show(
     learned: LinearModel | KernelModel,
-    source: Source,
+    skipped: Skipped,
     path: Path,
     tested: Evaluation | None,
     runs: bool,
@@ -289,7 +304,7 @@ def _show(
                 "history": learned.history,
                 "test": None if tested is None else tested.to_dict(),
                 "labels_in_runs": runs,
-                "skipped": {"count": source.skipped.count, "first": source.skipped.first},
+                "skipped": {"count": skipped.count, "first": skipped.first},
                 "parameters": learned.parameters,
             }
         )
@@ -299,6 +314,6 @@ def _show(
         lines += [f"  {name:<10} {text}" for name, text in output.kernel_facts(learned)]
     if tested is not None:
         lines.append(f"  {'test':<10} {output.headline(tested)}")
-    lines += output.skipped_lines(source.skipped)
+    lines += output.skipped_lines(skipped)
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     typer.echo("\n".join(lines))

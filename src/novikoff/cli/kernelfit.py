@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.cli.options import Learning, default, flag_of, option, read
+from novikoff.cli.options import Learning, default, flag_of, given_on, option, read
 from novikoff.parameters import KERNEL_PARAMETERS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Kernels:
 
     def settle(self, ctx: typer.Context, *groups: Any) -> None:
         """Refuse what cannot be had together; fill in what starts otherwise with a kernel."""
-        given = _given(ctx)
+        given = given_on(ctx)
         if self.kernel is None:
             alone = given & vars(self).keys()
             if alone:
@@ -78,12 +78,6 @@ class Kernels:
                 f"averaged is not possible with --budget-policy {self.budget_policy}: it removes supports.",
                 param_hint="--predict-with",
             )
-
-
-def _given(ctx: typer.Context) -> set[str]:
-    """The parameters that were given on the command line."""
-    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
-    return {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 
 
 def learn(

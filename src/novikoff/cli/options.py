@@ -242,6 +242,12 @@ class Output:
     json: Annotated[bool, option("json")] = default("json")
 
 
+def given_on(ctx: typer.Context) -> set[str]:
+    """The parameters that were given on the command line."""
+    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+    return {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
+
+
 def _given(group: Any) -> dict[str, Any]:
     """The options of a group that are not as they are by default."""
     values = {f.name: read(f.name, getattr(group, f.name)) for f in fields(group)}

@@ -1,4 +1,4 @@
-"""Learning on a Dask cluster: `DistributedPerceptron`, by iterative parameter mixing.
+"""Learning on a Dask cluster: `DistributedPerceptron` and `DistributedTagger`, by iterative parameter mixing.
 
 Needs the extra ``dask`` (``pip install 'novikoff[dask]'``). Names are resolved when they are first used, so
 that workers, which only need what shards do, load no scikit-learn.
@@ -11,18 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from novikoff.dask.perceptron import DistributedPerceptron as DistributedPerceptron
+    from novikoff.dask.tagger import DistributedTagger as DistributedTagger
 
-__all__ = ["DistributedPerceptron"]
+_HOMES = {
+    "DistributedPerceptron": "novikoff.dask.perceptron",
+    "DistributedTagger": "novikoff.dask.tagger",
+}
+__all__ = ["DistributedPerceptron", "DistributedTagger"]
 
 
-def __getattr__(name: str) -> Any:
-    if name != "DistributedPerceptron":
-        raise AttributeError(f"module 'novikoff.dask' has no attribute {name!r}; it has {', '.join(__all__)}")
+def check_installed() -> None:
+    """Say what to install where Dask is missing."""
     try:
         import_module("distributed")
     except ImportError:
         raise ImportError("novikoff.dask needs dask and distributed: pip install 'novikoff[dask]'.") from None
-    return import_module("novikoff.dask.perceptron").DistributedPerceptron
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'novikoff.dask' has no attribute {name!r}; it has {', '.join(__all__)}")
+    check_installed()
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -135,11 +135,11 @@ def load_blocks(
         weights = None if blocks.weights is None else blocks.weights[own]
         shards.append(read(_named(blocks.kind, group), blocks.Xs[own], blocks.ys[own], weights))
     raw = session.compute(shards)
-    survey = session.gather([session.submit(loading.found, one) for one in raw])
+    survey = session.gather(session.each(loading.found, [(one,) for one in raw]))
     n_features = _same_width(survey, blocks.n_features)
     known = met(survey, classes, known)
     by_class = weights_by_class(class_weight, known.labels, survey)
-    numbered = [session.submit(loading.numbered, one, known, by_class) for one in raw]
+    numbered = session.each(loading.numbered, [(one, known, by_class) for one in raw])
     rows = [one.n_rows for one in survey]
     return Shards(numbered, known, n_features, rows, names=blocks.names)
 

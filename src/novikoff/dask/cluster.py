@@ -11,13 +11,20 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakSet
 
-from distributed import CancelledError, Client, Future, LocalCluster
+import dask
+from distributed import CancelledError, Client, Future, LocalCluster, wait
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
+from novikoff.checkpoint import Keeping
 from novikoff.model import threads
 
 ANSWER = "10s"  # how long a scheduler may take to answer
+LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # weights and names are sent on purpose
+
+
+class ClusterError(RuntimeError):
+    """Something is wrong with the cluster, not with what it was asked for."""
 
 
 @contextmanager
@@ -45,7 +52,7 @@ def connected(given: Any = None) -> Iterator[Client]:
                 "the client is asynchronous: a fit needs one that waits, Client(asynchronous=False)."
             )
         if not given.scheduler_info(n_workers=-1)["workers"]:
-            raise RuntimeError(
+            raise ClusterError(
                 f"the cluster at {address(given)} has no workers: start some with `dask worker "
                 f"{address(given)}`, or wait for them with client.wait_for_workers(1)."
             )
@@ -70,9 +77,22 @@ class Session:
         """A task to be run on some worker."""
         self._count += 1
         key = f"{self.name}-{task.__name__}-{self._count}"
-        future = self.client.submit(task, *arguments, key=key, pure=False)
+        with dask.config.set(LARGE):
+            future = self.client.submit(task, *arguments, key=key, pure=False)
         self._futures.add(future)
         return future
+
+    def each(self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Future]:
+        """One task for each tuple of arguments, all in one message: many small ones keep a scheduler busy."""
+        if not arguments:
+            return []
+        keys = [f"{self.name}-{task.__name__}-{self._count + k}" for k in range(1, len(arguments) + 1)]
+        self._count += len(arguments)
+        columns = [list(column) for column in zip(*arguments, strict=True)]
+        with dask.config.set(LARGE):
+            futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False)
+        self._futures.update(futures)
+        return futures
 
     def compute(self, collections: Sequence[Any]) -> list[Future]:
         """What delayed collections come to, on the cluster."""
@@ -85,40 +105,55 @@ class Session:
         results: list[Any] = self.client.gather(list(futures))
         return results
 
+    def finish(self, futures: Sequence[Future]) -> None:
+        """Wait until all are there, on the workers; the first error, if there is one."""
+        with self.client.as_current():
+            wait(futures)
+        for future in futures:
+            if future.status != "finished":
+                future.result()
+
     def end(self) -> None:
         """Leave nothing on the cluster."""
         if self.client.status == "running":
-            self.client.cancel(list(self._futures), force=True)
+            for future in list(self._futures):  # not cancel: a scheduler fails on tasks that no one holds
+                future.release()
 
 
 @contextmanager
-def session(given: Any = None) -> Iterator[Session]:
-    """A session on a cluster, whose own errors are told in words that say what to do."""
+def session(given: Any = None, kept: Keeping | None = None) -> Iterator[Session]:
+    """A session on a cluster, whose own errors are told in words that say what to do.
+
+    `kept` is where the work is kept, should the scheduler be lost.
+    """
     with connected(given) as client:
         own = Session(client)
         try:
-            with _told(client):
+            with _told(client, kept):
                 yield own
         finally:
             own.end()
 
 
 @contextmanager
-def _told(client: Client) -> Iterator[None]:
+def _told(client: Client, kept: Keeping | None) -> Iterator[None]:
     where = address(client)
     try:
         yield
     except KilledWorker as error:
-        raise RuntimeError(
+        raise ClusterError(
             f"{error.task} was begun several times, and each time its worker died: it may need more memory "
             "than a worker has. Make smaller shards, or give workers more memory. The model is as it was."
         ) from None
     except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
         if client.status == "running" and not isinstance(error, CommClosedError):
             raise
+        then = ""
+        if kept is not None and kept.exists():
+            then = f"; {kept.path} has what was learned before, and the same fit goes on from it"
         raise ConnectionError(
-            f"the scheduler at {where} was lost ({type(error).__name__}: {error}). The model is as it was "
-            "before the call."
+            f"the scheduler at {where} was lost{then}. Nothing else was changed. ({type(error).__name__}: "
+            f"{error})"
         ) from None
 
 
@@ -142,6 +177,7 @@ def local_cluster(n_workers: int | None = None, **options: Any) -> LocalCluster:
         host="127.0.0.1",
         dashboard_address=None,
         scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        preload="novikoff.dask.preload",
         **options,
     )
 
@@ -159,7 +195,7 @@ def _at(where: str) -> Iterator[Client]:
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"there is no scheduler at {where!r} ({type(error).__name__}: {error}): start one with "
-            f"`dask scheduler`, or give client=None for a local cluster."
+            "`dask scheduler`, or take a local cluster."
         ) from None
     with client:
         yield client

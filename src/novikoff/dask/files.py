@@ -11,7 +11,8 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 from uuid import uuid4
 
@@ -21,16 +22,17 @@ from distributed import Future
 from novikoff.dask import tasks
 from novikoff.dask.cluster import Session
 from novikoff.dask.loading import Found, Predictor
-from novikoff.dask.shards import Shards, grouped, met, weights_by_class
-from novikoff.labels import Classes, Labels, as_text, whole
+from novikoff.dask.shards import Shards, grouped, met, seen, weights_by_class
+from novikoff.labels import Classes, Labels, Renaming, as_text, whole
 from novikoff.model import Model, Scorer
 from novikoff.models.modelstate import features_from_state, features_state
+from novikoff.scaling import ColumnSums, Scaling
 from novikoff.shardtraining import Shard, file_examples
 from novikoff.sources.bytestream import each_path
 from novikoff.sources.columns import TableFeatures
 from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures, State
 from novikoff.sources.formats import open_source
-from novikoff.sources.source import Source
+from novikoff.sources.source import Skipped, Source
 from novikoff.sources.text import NoRows
 from novikoff.streaming import SourceExamples
 from novikoff.training import Plan
@@ -57,8 +59,14 @@ def load_files(
     class_weight: Any,
     options: dict[str, Any],
     known: Classes | None,
+    *,
+    rename: Renaming | None = None,
+    scale: str | None = None,
 ) -> Shards:
-    """Shards that are read by the workers. Option `features`: those of a model that goes on."""
+    """Shards that are read by the workers. Option `features`: those of a model that goes on.
+
+    `rename` is done to labels before anything else; `scale` is measured over all shards.
+    """
     names = file_names(paths)
     groups = [tuple(names[k] for k in group) for group in grouped(len(names), n_shards, "file")]
     options = {"n_jobs": 1} | options  # there are other workers on the machine
@@ -67,7 +75,8 @@ def load_files(
     if state is None:
         state = _recipe(session, groups, options)
     fixed = given is not None
-    found = session.gather([session.submit(survey, own, options, state, fixed) for own in groups])
+    rename = rename or Renaming()
+    found = session.gather([session.submit(survey, own, options, state, fixed, rename) for own in groups])
     features = given or _together(found, state)
     labels = [one.found for one in found]
     if known is None:
@@ -85,22 +94,36 @@ def load_files(
         assert weights is not None
         by_class = {as_text(c): float(w) for c, w in zip(known.labels.tolist(), weights, strict=True)}
     columns = session.submit(tasks.given, (uuid4().hex, features_state(features)))
+    scaling = None
+    if scale == "unit":
+        scaling = Scaling(scale)
+    elif scale is not None:
+        sums = session.gather([session.submit(column_sums, own, options, columns) for own in groups])
+        for more in sums[1:]:  # put together in the files' order
+            sums[0].join(more)
+        scaling = sums[0].scaling(scale, features)
+    shared = session.submit(tasks.given, (known.labels, by_class, rename, scaling))
     shards: list[Future] = [
-        session.submit(
-            file_shard,
-            one.found.name,
-            own,
-            one.found.n_rows,
-            options,
-            columns,
-            known.labels,
-            by_class,
-        )
+        session.submit(file_shard, one.found.name, own, one.found.n_rows, options, columns, shared)
         for own, one in zip(groups, found, strict=True)
     ]
     features.fixed = True
-    rows = [one.found.n_rows for one in found]
-    return Shards(shards, known, features.n_columns, rows, features=features, are_files=True)
+    together = Skipped()
+    for one in found:
+        together.count += one.skipped.count
+        together.first += one.skipped.first[: 10 - len(together.first)]
+    return Shards(
+        shards,
+        known,
+        features.n_columns,
+        [one.found.n_rows for one in found],
+        features=features,
+        are_files=True,
+        seen=seen(labels),
+        format=next((one.format for one in found if one.format), ""),
+        skipped=together,
+        scaling=scaling,
+    )
 
 
 def _as_read(classes: Any, found: Sequence[Found]) -> Any:
@@ -155,6 +178,8 @@ class InFile:
 
     found: Found
     features: State | None  # None: there are no rows
+    format: str = ""
+    skipped: Skipped = field(default_factory=Skipped)
 
 
 def _name(paths: Sequence[str]) -> str:
@@ -179,7 +204,9 @@ def look(paths: Sequence[str], options: dict[str, Any]) -> tuple[bool, State | N
         raise tasks.said(error, _name(paths)) from None
 
 
-def survey(paths: Sequence[str], options: dict[str, Any], state: State | None, fixed: bool) -> InFile:
+def survey(
+    paths: Sequence[str], options: dict[str, Any], state: State | None, fixed: bool, rename: Renaming
+) -> InFile:
     """One pass over the files: what the client has to know."""
     try:
         features = None if state is None else features_from_state(*state, None)
@@ -194,7 +221,7 @@ def survey(paths: Sequence[str], options: dict[str, Any], state: State | None, f
                 if block.labels is None:
                     raise ValueError(f"{block.where(0)}: there is no label to learn from.")
                 labels = block.labels if block.weights is None else block.labels[block.weights > 0]
-                found, n = np.unique(labels, return_counts=True)
+                found, n = np.unique(rename(labels), return_counts=True)
                 counts.update(dict(zip(found.tolist(), n.tolist(), strict=True)))
         except NoRows:
             source = None
@@ -206,7 +233,10 @@ def survey(paths: Sequence[str], options: dict[str, Any], state: State | None, f
             distinct,
             tuple(counts[label] for label in distinct.tolist()),
         )
-        return InFile(own, None if source is None or fixed else features_state(source.features))
+        if source is None:
+            return InFile(own, None)
+        state = None if fixed else features_state(source.features)
+        return InFile(own, state, source.format, source.skipped)
     except (ValueError, TypeError, OSError) as error:
         raise tasks.said(error, _name(paths)) from None
 
@@ -231,20 +261,37 @@ class FileShard(Shard):
     n_rows: int
     options: dict[str, Any]
     columns: tuple[str, State]  # features as data, and a name for them
-    classes: Labels
-    class_weight: dict[str, float] | None = None
+    shared: tuple[Labels, dict[str, float] | None, Renaming, Scaling | None]
 
     def examples(self, plan: Plan, model: Model) -> SourceExamples:
-        name, state = self.columns
-        features = _features(name, state)
-        source = _open(self.paths, self.options, features)
+        source = _open(self.paths, self.options, _features(*self.columns))
         assert source is not None
-        return file_examples(source, self.classes, self.class_weight)
+        classes, class_weight, rename, scaling = self.shared
+        return file_examples(source, classes, class_weight, rename, scaling)
+
+    def digest(self) -> str:
+        source = _open(self.paths, self.options, _features(*self.columns))
+        classes, class_weight, rename, scaling = self.shared
+        how = sorted(self.options.items()), classes.tolist(), class_weight, rename, scaling and scaling.kind
+        return blake2b(f"{source and source.digest()} {how}".encode(), digest_size=32).hexdigest()
 
 
 def file_shard(name: str, paths: tuple[str, ...], n_rows: int, *rest: Any) -> FileShard:
     """A shard of files; the files stay closed."""
     return FileShard(name, paths, n_rows, *rest)
+
+
+def column_sums(paths: Sequence[str], options: dict[str, Any], columns: tuple[str, State]) -> ColumnSums:
+    """One pass over the files, for their scaling."""
+    try:
+        sums, source = ColumnSums(), _open(paths, options, _features(*columns))
+        for block in source.blocks(reuse=True) if source is not None else ():
+            sums.add(block.X, block.where)
+        return sums
+    except NoRows:
+        return ColumnSums()
+    except (ValueError, TypeError, OSError) as error:
+        raise tasks.said(error, _name(paths)) from None
 
 
 def predict_file(predictor: Predictor, state: State, path: str, options: dict[str, Any], what: str) -> Any:

@@ -5,24 +5,25 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.dask.blocks import load_blocks
 from novikoff.dask.cluster import Session, session
+from novikoff.dask.estimator import OnCluster
 from novikoff.dask.files import are_paths, load_files
+from novikoff.dask.fitting import kept_in, learn
 from novikoff.dask.predicting import predicted
-from novikoff.dask.rounds import Rounds
 from novikoff.dask.shards import Shards
 from novikoff.labels import Classes
 from novikoff.linear_classifier import LinearClassifier
+from novikoff.mixingcheckpoint import MixingCheckpoint
 from novikoff.model import Model
 from novikoff.parameters import DISTRIBUTED_PARAMETERS, default, parameter_help
-from novikoff.shardtraining import LinearMethod, order_states
+from novikoff.shardtraining import LinearMethod
 from novikoff.training import Plan, Run
 
 
-class DistributedPerceptron(LinearClassifier):
+class DistributedPerceptron(OnCluster, LinearClassifier):
     """A perceptron that learns on a Dask cluster, by iterative parameter mixing.
 
     Every shard learns an epoch from the shared weights where its rows are; the new shared weights are the
@@ -45,10 +46,10 @@ class DistributedPerceptron(LinearClassifier):
         Σ μ·k over epochs and shards: mistakes (updates for the 'margin' rule), each counted by the mixing
         weight of its shard. The bound R²/γ² is on this sum.
     history_ : list of dict
-        Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates`
-        and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that shards gave
-        back, and the shared weights once a worker) and `seconds_lost` (by how much the busiest worker exceeds
-        the mean).
+        Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates`,
+        `shard_seconds` and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that
+        shards gave back, and the shared weights once a worker) and `seconds_lost` (by how much the busiest
+        worker exceeds the mean).
 
     Examples
     --------
@@ -80,6 +81,7 @@ class DistributedPerceptron(LinearClassifier):
         "mixing",
         "n_shards",
         "client",
+        "checkpoint",
     )
     _table = DISTRIBUTED_PARAMETERS
 
@@ -105,6 +107,7 @@ class DistributedPerceptron(LinearClassifier):
         mixing: str = default("mixing", DISTRIBUTED_PARAMETERS),
         n_shards: int | None = default("n_shards", DISTRIBUTED_PARAMETERS),
         client: Any = default("client", DISTRIBUTED_PARAMETERS),
+        checkpoint: Any = default("checkpoint", DISTRIBUTED_PARAMETERS),
     ) -> None:
         self.rule = rule
         self.average = average
@@ -125,24 +128,10 @@ class DistributedPerceptron(LinearClassifier):
         self.mixing = mixing
         self.n_shards = n_shards
         self.client = client
-
-    # A client is a connection: it can be shared, but neither copied nor written to a file.
-    def __sklearn_clone__(self) -> Self:
-        params = {
-            name: value if name == "client" else clone(value, safe=False)
-            for name, value in self.get_params(deep=False).items()
-        }
-        return type(self)(**params)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return state | {"client": self._address()}
-
-    def _address(self) -> str | None:
-        return self.client if isinstance(self.client, str) else None
+        self.checkpoint = checkpoint
 
     def _sayable(self) -> dict[str, Any]:
-        return super()._sayable() | {"client": self._address()}
+        return super()._sayable() | {"client": self._address(), "checkpoint": None}
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(
@@ -180,7 +169,8 @@ class DistributedPerceptron(LinearClassifier):
         start = (
             self.warm_start and self.__sklearn_is_fitted__() and coef_init is None and intercept_init is None
         )
-        with session(self.client) as own:
+        kept = kept_in(self.checkpoint, self._sayable())
+        with session(self.client, kept) as own:
             shards = self._load(own, X, y, sample_weight, classes, options)
             if not shards.are_files:
                 self._check_class_weight(shards.classes.labels)
@@ -192,11 +182,13 @@ class DistributedPerceptron(LinearClassifier):
             if init is not None:
                 begin.start_from(*init)
             plan = self._plan()
-            model, run = self._learn(own, shards, method, begin, plan)
+            model, run = self._learn(own, shards, method, begin, plan, checkpoint=kept)
         self._set_shards(shards)
         self._set_run(model, run)
         if run.interrupted:
             raise KeyboardInterrupt
+        if kept is not None:
+            kept.remove()
         self._warn_unless_separated()
         return self
 
@@ -258,6 +250,7 @@ class DistributedPerceptron(LinearClassifier):
         known: Classes | None = None,
     ) -> Shards:
         """What is to be learned from, as shards on the cluster."""
+        classes = None if classes is None else np.unique(np.asarray(classes))
         if not are_paths(X):
             if options:
                 raise TypeError(
@@ -281,16 +274,22 @@ class DistributedPerceptron(LinearClassifier):
         plan: Plan,
         *,
         judged: bool = True,
+        checkpoint: MixingCheckpoint | None = None,
     ) -> tuple[Model, Run]:
-        orders = order_states(plan.rng, len(shards.futures))
-        state = method.begin_from(begin)
-        rounds = Rounds(own, method, shards.futures, orders, state, plan, self.mixing)
-        run = rounds.run(judged=judged)
-        model = rounds.model()
+        table, standing, run = learn(
+            own,
+            shards.futures,
+            method,
+            method.begin_from(begin),
+            plan,
+            self.mixing,
+            judged=judged,
+            checkpoint=checkpoint,
+        )
+        model = method.model(table, standing.parts)
         model.from_zero = begin.from_zero
         if begin.total("visits"):  # the bound counts over all calls
             run.mixed += self._run.mixed if self._run.n_shards else begin.total("mistakes")
-        plan.rng.bit_generator.state = rounds.orders[0]  # as if it had been drawn from here
         return model, run
 
     def _set_shards(self, shards: Shards) -> None:

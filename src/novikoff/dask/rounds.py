@@ -14,25 +14,25 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import compress, pairwise
 from typing import Any
 
-import dask
 import numpy as np
 from distributed import Future
 
 from novikoff import mixing
 from novikoff.dask import tasks
 from novikoff.dask.cluster import Session
-from novikoff.mixing import Mixed, Outcome, Standing, Table
-from novikoff.model import Learner, Model
-from novikoff.shardtraining import LinearMethod, smallest_of_all
-from novikoff.training import Plan, Record, Run, judge, record_line
+from novikoff.mixing import Method, Mixed, Outcome, Table
+from novikoff.mixingcheckpoint import MixingCheckpoint, MixingState
+from novikoff.training import Plan, Record, Run, record_line
 
 SLICE_BYTES = 1 << 23
 MAX_SLICES = 64
 ANCHOR = 16  # epochs
+
+Place = tuple[int, int]  # slice, and shard or group
 
 
 class Rounds:
@@ -41,32 +41,35 @@ class Rounds:
     def __init__(
         self,
         session: Session,
-        method: LinearMethod,
+        method: Method,
         shards: Sequence[Future],
-        orders: Sequence[Any],
-        state: tuple[Table, Standing],
+        state: MixingState,
         plan: Plan,
         how: str = "uniform",
+        checkpoint: MixingCheckpoint | None = None,
     ) -> None:
         self.session, self.method, self.shards, self.plan, self.how = session, method, shards, plan, how
-        self.orders = list(orders)
-        self.table: Table | None = state[0]  # None while only the workers have it
-        self.standing = state[1]
-        self.history: list[Record] = []
-        rows = state[0].shape[1]
-        pieces = min(max(-(-state[0].nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
+        self.checkpoint = checkpoint
+        self.orders, self.history, self._run = list(state.orders), state.history, state.run
+        self.table: Table | None = state.table  # None while only the workers have it
+        self.standing = state.standing
+        rows = state.table.shape[1]
+        pieces = min(max(-(-state.table.nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
         self.cuts = mixing.cuts(rows, pieces)
-        self.slices = self._hand_out(state[0])
+        self._per_row = state.table.shape[0] * state.table.shape[2]
+        self.slices = self._hand_out(state.table)
         self.outcomes: list[Outcome] = []
 
     def _hand_out(self, table: Table) -> list[Future]:
-        """The table's slices, sent to the cluster."""
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            return [
-                self.session.submit(tasks.given, table[:, begin:end]) for begin, end in pairwise(self.cuts)
-            ]
+        """The table's slices, on the cluster; those of zeros are made there."""
+        slices = [table[:, begin:end] for begin, end in pairwise(self.cuts)]
+        filled = [part.any() for part in slices]
+        sent = iter(self.session.each(tasks.given, [(part,) for part in compress(slices, filled)]))
+        shapes = [(part.shape,) for part, full in zip(slices, filled, strict=True) if not full]
+        made = iter(self.session.each(tasks.blank, shapes))
+        return [next(sent if full else made) for full in filled]
 
-    def _bring(self) -> Table:
+    def bring(self) -> Table:
         """The shared table, here."""
         if self.table is None:
             self.table = mixing.joined(self.session.gather(self.slices), self.method.table())
@@ -79,84 +82,100 @@ class Rounds:
     # -- epochs
     def run(self, *, judged: bool = True) -> Run:
         """Learn until an epoch passes without an update on any shard, or the plan ends it; then judge."""
-        run = Run(history=self.history, n_shards=len(self.shards), mixed=0.0)
+        run = self._run
+        run.history, run.n_shards = self.history, len(self.shards)
+        last = 1 if self.how == "single-shot" else self.plan.max_epochs
         try:
-            for epoch in range(1 if self.how == "single-shot" else self.plan.max_epochs):
+            while not run.converged and len(self.history) < last:
                 started = time.perf_counter()
                 mixed = self._epoch()
                 run.converged = not mixed.changed or (len(self.shards) == 1 and self.outcomes[0].converged)
-                run.mixed += mixed.weighted_updates if self._counts_updates else mixed.weighted_mistakes
-                record = self._record(epoch, mixed, started)
+                run.mixed += mixed.weighted_updates if self.method.counts_updates else mixed.weighted_mistakes
+                run.n_rows = sum(outcome.rows for outcome in self.outcomes)
+                run.heaviest = max(outcome.heaviest for outcome in self.outcomes)
+                run.shuffled_in_blocks = max(outcome.shuffled_in_blocks for outcome in self.outcomes)
+                record = self._record(mixed, started)
                 self.history.append(record)
+                if self.checkpoint is not None:
+                    state = self.bring(), self.standing, self.orders, self.history, run
+                    self.checkpoint.save(MixingState(*state))
                 if self.plan.verbose:
                     print(told(record), file=sys.stderr)
-                if run.converged or (self.plan.callback is not None and self.plan.callback(record) is True):
+                if self.plan.callback is not None and self.plan.callback(record) is True:
                     break
             if judged:
-                self._judge(run)
+                self.method.judge(self.bring(), self.standing, run, self._ask)
         except KeyboardInterrupt:
             run.interrupted = True
-        run.n_rows = sum(outcome.rows for outcome in self.outcomes)
-        run.heaviest = max((outcome.heaviest for outcome in self.outcomes), default=1.0)
-        run.shuffled_in_blocks = max((o.shuffled_in_blocks for o in self.outcomes), default=0)
         return run
 
-    @property
-    def _counts_updates(self) -> bool:
-        """Whether the rule's theorem is one about updates."""
-        return self.method.settings.rule == "margin"
-
-    def model(self) -> Model:
-        """The model as it stands, at the client."""
-        return self.method.model(self._bring(), self.standing.parts)
+    def _ask(self, name: str, *rest: Any) -> list[Any]:
+        """What every shard says, in their order: see `mixing.Method.judge`."""
+        arguments = self.slices, self.standing, name, *rest
+        each = [(self.method, shard, *arguments) for shard in self.shards]
+        return self.session.gather(self.session.each(tasks.asked, each))
 
     def _epoch(self) -> Mixed:
         """Every shard once, and the mixture."""
         epochs = self.plan.max_epochs if self.how == "single-shot" else 1
-        learned = [
-            self.session.submit(tasks.learn, self.method, shard, self.slices, self.standing, order, epochs)
-            for shard, order in zip(self.shards, self.orders, strict=True)
-        ]
-        outcomes = self.session.gather([self.session.submit(tasks.outcome, one) for one in learned])
+        own = zip(self.shards, self.orders, strict=True)
+        learned = self.session.each(
+            tasks.learn,
+            [(self.method, shard, self.slices, self.standing, order, epochs) for shard, order in own],
+        )
+        outcomes = self.session.gather(self.session.each(tasks.outcome, [(one,) for one in learned]))
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if mixed.changed:
-            slices = [self._mixed_slice(k, learned, mixed) for k in range(len(self.slices))]
+            slices = self._mixed(learned, mixed)
             if self.small or not (self.standing.epoch + 1) % ANCHOR:
                 self.table = mixing.joined(self.session.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
             else:
-                for slice_ in slices:
-                    slice_.result()  # what is lost from here on can be made again from what is held
+                self.session.finish(slices)  # what is lost from here on can be made again from what is held
                 self.table = None
             self.slices = slices
         self.standing, self.outcomes = mixed.standing, outcomes
         self.orders = [outcome.order for outcome in outcomes]
         return mixed
 
-    def _mixed_slice(self, k: int, learned: list[Future], mixed: Mixed) -> Future:
-        """The tree of one slice. Shards that changed nothing have nothing to add."""
-        before, begin, end = self.slices[k], self.cuts[k], self.cuts[k + 1]
-        level: list[Future | None] = []
-        for group in mixing.groups(len(learned)):
-            own = [i for i in group if mixed.updates[i]]
-            pieces = [
-                learned[i] if self.small else self.session.submit(tasks.piece, learned[i], begin, end)
-                for i in own
-            ]
+    def _mixed(self, learned: list[Future], mixed: Mixed) -> list[Future]:
+        """The trees of all slices, level by level. Shards that changed nothing have nothing to add."""
+        groups = [[i for i in group if mixed.updates[i]] for group in mixing.groups(len(learned))]
+        bounds = list(pairwise(self.cuts))
+        pieces: dict[Place, Future] = {(0, i): learned[i] for i in mixed.changed}
+        if not self.small:
+            wanted = [(k, i) for k in range(len(bounds)) for i in mixed.changed]
+            parts = self.session.each(tasks.piece, [(learned[i], *bounds[k]) for k, i in wanted])
+            pieces = dict(zip(wanted, parts, strict=True))
+        level: dict[Place, tuple[Any, ...]] = {}
+        for (k, g), own in self._members(groups):
             ns, visits = [mixed.shares[i] for i in own], [mixed.visits[i] for i in own]
-            level.append(self.session.submit(tasks.leaf_sum, before, pieces, ns, visits) if own else None)
-        while len(level) > 1:
-            parts = [[level[i] for i in group if level[i] is not None] for group in mixing.groups(len(level))]
-            level = [self.session.submit(tasks.branch_sum, before, part) if part else None for part in parts]
-        return self.session.submit(tasks.mixture, before, level[0], sum(mixed.shares), mixed.standing.visits)
+            level[k, g] = self.slices[k], [pieces[k, i] for i in own], ns, visits
+        sums = self._each(tasks.leaf_sum, level)
+        while len(groups) > 1:
+            groups = [[i for i in group if (0, i) in sums] for group in mixing.groups(len(groups))]
+            members = self._members(groups)
+            level = {(k, g): (self.slices[k], [sums[k, i] for i in own]) for (k, g), own in members}
+            sums = self._each(tasks.branch_sum, level)
+        whole, end = sum(mixed.shares), mixed.standing.visits
+        tops = [(self.slices[k], sums[k, 0], whole, end) for k in range(len(bounds))]
+        return self.session.each(tasks.mixture, tops)
 
-    def _record(self, epoch: int, mixed: Mixed, started: float) -> Record:
+    def _members(self, groups: Sequence[list[int]]) -> list[tuple[Place, list[int]]]:
+        """The sums of one level, by slice and group; groups without a member have none."""
+        slices = range(len(self.slices))
+        return [((k, g), own) for k in slices for g, own in enumerate(groups) if own]
+
+    def _each(self, task: Callable[..., Any], arguments: dict[Place, tuple[Any, ...]]) -> dict[Place, Future]:
+        return dict(zip(arguments, self.session.each(task, list(arguments.values())), strict=True))
+
+    def _record(self, mixed: Mixed, started: float) -> Record:
         busy: dict[str, float] = defaultdict(float)
         for outcome in self.outcomes:
             busy[outcome.worker] += outcome.seconds
-        state = 8 * int(np.prod(self.method.shape))
+        state = 8 * self.cuts[-1] * self._per_row
         record: Record = {
-            "epoch": epoch + 1,
+            "epoch": len(self.history) + 1,
             "mistakes": sum(mixed.mistakes),
             "updates": sum(mixed.updates),
             "norm": self._norm(),
@@ -166,6 +185,7 @@ class Rounds:
             "shard_updates": mixed.updates,
             "mixing_weights": mixed.weights,
             "bytes_moved": sum(outcome.held_bytes for outcome in self.outcomes) + state * len(busy),
+            "shard_seconds": [outcome.seconds for outcome in self.outcomes],
             "seconds_lost": max(busy.values()) - sum(busy.values()) / len(busy),
         }
         if self.how == "single-shot":
@@ -174,31 +194,9 @@ class Rounds:
 
     def _norm(self) -> float:
         if self.table is not None:
-            return self.model().norm()
-        parts = zip(self.slices, self.cuts[:-1], strict=True)
-        squares = [self.session.submit(tasks.square, self.method, part, begin) for part, begin in parts]
-        return float(np.sqrt(sum(self.session.gather(squares))))
-
-    # -- the verdict
-    def _judge(self, run: Run) -> None:
-        model = self.model()
-
-        def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
-            arguments = self.slices, self.standing, part, learner.bias, how
-            found = [
-                self.session.submit(tasks.smallest, self.method, shard, *arguments) for shard in self.shards
-            ]
-            return smallest_of_all(self.session.gather(found), stop=how.get("stop", True))
-
-        def errors(_: Model) -> int | None:
-            asked = [
-                self.session.submit(tasks.errors, self.method, shard, self.slices, self.standing)
-                for shard in self.shards
-            ]
-            found = self.session.gather(asked)
-            return None if None in found else sum(found)
-
-        judge(model, run, find, errors)
+            return self.method.norm(self.table, self.standing)
+        each = [(self.method, part, begin) for part, begin in zip(self.slices, self.cuts[:-1], strict=True)]
+        return float(np.sqrt(sum(self.session.gather(self.session.each(tasks.square, each)))))
 
 
 def told(record: Record) -> str:

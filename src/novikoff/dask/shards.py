@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from distributed import Future
 from novikoff.dask import loading
 from novikoff.labels import Classes, Labels, number
 from novikoff.model import Floats
+from novikoff.scaling import Scaling
 from novikoff.sources.features import Features
+from novikoff.sources.source import Skipped
 
 
 def grouped(n: int, n_shards: int | None, kind: str) -> list[range]:
@@ -37,15 +39,22 @@ class Shards:
     names: Any = None  # of the columns, where a frame has some
     features: Features | None = None  # of files
     are_files: bool = False
+    seen: list[Any] = field(default_factory=list)  # classes that some row has; others were only declared
+    format: str = ""  # of files
+    skipped: Skipped = field(default_factory=Skipped)
+    scaling: Scaling | None = None
 
 
 def met(survey: Sequence[loading.Found], declared: Any, before: Classes | None = None) -> Classes:
-    """The classes: those declared, or all that were found; those known `before` keep their places."""
+    """The classes: those declared, in their order, or all that were found, sorted.
+
+    Those known `before` keep their places.
+    """
     each = [found.labels for found in survey if len(found.labels)]
     if before is not None:
         return before.meet(_together(each), grow=True)[0] if each else before
     if declared is not None:
-        known = Classes(np.unique(np.asarray(declared)))
+        known = Classes(np.asarray(declared))
         for found in survey:
             if not len(found.labels):
                 continue
@@ -62,9 +71,15 @@ def met(survey: Sequence[loading.Found], declared: Any, before: Classes | None =
         known = Classes(number(_together(each))[0])
     if len(known.labels) < 2:
         raise ValueError(
-            f"there must be at least two classes, but all shards have only one class: {known.labels[0]!r}."
+            f"there must be at least two classes, but all shards have only one class: "
+            f"{known.labels.tolist()[0]!r}."
         )
     return known
+
+
+def seen(survey: Sequence[loading.Found]) -> list[Any]:
+    """The classes that some row has."""
+    return sorted({label for found in survey for label in found.labels.tolist()})
 
 
 def _together(each: Sequence[Labels]) -> Labels:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
+import numpy as np
 from distributed import get_worker
 
 from novikoff import mixing
 from novikoff.mixing import Change, Method, Outcome, Standing, Sums, Table
-from novikoff.shardtraining import LinearMethod, Shard
 
 Learned = tuple[Change, Outcome]
 
@@ -41,9 +41,14 @@ def given(part: Any) -> Any:
     return part
 
 
+def blank(shape: tuple[int, ...]) -> Table:
+    """A slice of zeros."""
+    return np.zeros(shape)
+
+
 @on_a_shard
 def learn(
-    method: Method, shard: Shard, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
+    method: Method, shard: Any, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
 ) -> Learned:
     """An epoch on a shard, in the one copy of the shared table that it needs."""
     table = mixing.joined(slices, method.table())
@@ -51,6 +56,15 @@ def learn(
     change = mixing.changes(slices, table)
     size = change.table.nbytes + (0 if change.rows is None else change.rows.nbytes)
     return change, replace(outcome, worker=get_worker().address, held_bytes=size)
+
+
+def digest(shard: Any) -> str:
+    """What tells a shard's data from others."""
+    try:
+        found: str = shard.digest()
+        return found
+    except OSError as error:
+        raise said(error, shard.name) from None
 
 
 def outcome(learned: Learned) -> Outcome:
@@ -81,19 +95,13 @@ def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
 
 
 @on_a_shard
-def smallest(
-    method: LinearMethod, shard: Shard, slices: Sequence[Table], standing: Standing, *rest: Any
-) -> tuple[float, int, bool]:
-    """What the verdict needs to know of a shard."""
-    return method.smallest(shard, mixing.joined(slices, method.table()), standing, *rest)
+def asked(
+    method: Method, shard: Any, slices: Sequence[Table], standing: Standing, name: str, *rest: Any
+) -> Any:
+    """What a method's function of this name says of a shard: for the verdict."""
+    return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
 
 
-@on_a_shard
-def errors(method: LinearMethod, shard: Shard, slices: Sequence[Table], standing: Standing) -> int | None:
-    """How many of a shard's rows the averaged weights get wrong."""
-    return method.errors(shard, mixing.joined(slices, method.table()), standing)
-
-
-def square(method: LinearMethod, part: Table, begin: int) -> float:
+def square(method: Method, part: Table, begin: int) -> float:
     """‖w‖² of a slice."""
     return method.square(part, begin)

@@ -250,7 +250,7 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
     """
     timed = all("seconds" in record for record in run.history)
     margin = run.margin if run.verdict == "separated" else 0.0
-    upper = margin_upper(counts)
+    upper = margin_upper(counts, run)
     return Report(
         model=name,
         rule="perceptron",
@@ -276,12 +276,14 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
         order="sentences as they came" if run.as_given else order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         what="sentences",
+        n_shards=run.n_shards,
+        mixed=run.mixed if run.n_shards > 1 else None,
     )
 
 
-def margin_upper(counts: Counts) -> float:
-    """‖w‖/updates, which is at least γ; infinite before the first update."""
-    made = counts.updates - counts.dropped
+def margin_upper(counts: Counts, run: Run) -> float:
+    """‖w‖/updates, which is at least γ; infinite before the first update. On shards Σ μ·updates counts."""
+    made = run.mixed if run.n_shards > 1 else counts.updates
     return math.sqrt(counts.norm2) / made if made else math.inf
 
 

@@ -1,0 +1,28 @@
+"""What estimators on a cluster share: a client is a connection, which can be shared, but not copied."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, clone
+
+
+class OnCluster(BaseEstimator):  # type: ignore[misc]
+    """Abstract: an estimator with the parameter `client`, which goes into no copy and no file."""
+
+    client: Any
+
+    def __sklearn_clone__(self) -> Self:
+        params = {
+            name: value if name == "client" else clone(value, safe=False)
+            for name, value in self.get_params(deep=False).items()
+        }
+        return type(self)(**params)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"client": self._address()}
+
+    def _address(self) -> str | None:
+        """The client as text: an address, or None."""
+        return self.client if isinstance(self.client, str) else None
