@@ -121,7 +121,7 @@ def test_every_epoch_is_told(address):
 
 def test_scaling_is_measured_over_all_shards_as_over_all_rows():
     """Sums of shards are put together with what rounding took from them, as the sums of rows are."""
-    X = np.random.default_rng(0).normal(size=(90, 3)) + [0, 1e7, 1e-7]
+    X = np.random.default_rng(0).normal(loc=(0, 1e7, 1e-7), size=(90, 3))
     parts = []
     for rows in (X[:7], X[7:8], X[8:]):
         parts.append(ColumnSums())
