@@ -19,6 +19,8 @@ from novikoff import load_model
 from novikoff.dask import DistributedPerceptron
 from novikoff.dask.cluster import local_cluster
 from novikoff.models.modelfile import read_file
+from novikoff.scaling import ColumnSums
+from novikoff.sources.features import NumberedFeatures
 from test_cli import error_of, run, svm_text, usage_error
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
@@ -115,6 +117,24 @@ def test_every_epoch_is_told(address):
     assert len(lines) == 2 and "MB moved" in lines[0] and "lost to the slowest" in lines[0]
     assert "3 shard(s)" in result.stdout and "Σ μ·mistakes = " in result.stdout
     assert Path("part0.novikoff").exists()
+
+
+def test_scaling_is_measured_over_all_shards_as_over_all_rows():
+    """Sums of shards are put together with what rounding took from them, as the sums of rows are."""
+    X = np.random.default_rng(0).normal(loc=(0, 1e7, 1e-7), size=(90, 3))
+    parts = []
+    for rows in (X[:7], X[7:8], X[8:]):
+        parts.append(ColumnSums())
+        parts[-1].add(rows, str)
+    whole = ColumnSums()
+    whole.add(X, str)
+    for part in parts[1:]:
+        parts[0].join(part)
+    for kind in ("standard", "maxabs"):
+        one, other = (sums.scaling(kind, NumberedFeatures(3)) for sums in (parts[0], whole))
+        np.testing.assert_allclose(one.scale, other.scale, rtol=1e-15)
+        np.testing.assert_allclose(one.centre, other.centre, rtol=1e-15)
+    np.testing.assert_allclose(other.scale, np.abs(X).max(axis=0))
 
 
 # ---- what is refused -----------------------------------------------------------------------------------

@@ -283,7 +283,7 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
 
 def margin_upper(counts: Counts, run: Run) -> float:
     """‖w‖/updates, which is at least γ; infinite before the first update. On shards Σ μ·updates counts."""
-    made = run.mixed if run.n_shards > 1 else counts.updates
+    made = run.mixed if run.n_shards > 1 else counts.updates - counts.dropped
     return math.sqrt(counts.norm2) / made if made else math.inf
 
 
