@@ -10,7 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from distributed import Client, LocalCluster
+from distributed import Client
+
+from novikoff.dask.cluster import local_cluster
 
 RECEIVED = struct.Struct("@128xQ")  # tcpi_bytes_received in Linux's struct tcp_info, since 4.1
 
@@ -18,10 +20,7 @@ RECEIVED = struct.Struct("@128xQ")  # tcpi_bytes_received in Linux's struct tcp_
 @contextmanager
 def workers(n: int, memory: str | int = 0) -> Iterator[Client]:
     """So many worker processes of one thread each, with a limit on the memory of each, or none."""
-    local = LocalCluster(
-        n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
-        memory_limit=memory or None,
-    )  # fmt: skip
+    local = local_cluster(n, memory_limit=memory or None)
     with local, Client(local, set_as_default=False) as client:
         yield client
 

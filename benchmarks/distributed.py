@@ -19,6 +19,7 @@ from benchmarks.sparse import rows, zipf_columns
 from benchmarks.table import Row, skipped, span
 from novikoff import Perceptron
 from novikoff.dask import DistributedPerceptron
+from novikoff.mixing import cuts
 from novikoff.model import Settings
 from novikoff.shardtraining import LinearMethod, RowShard
 
@@ -77,25 +78,28 @@ def fitted(client: Client | None, X: Any, y: Any, **options: Any) -> Any:
 
 
 # ---- seconds -------------------------------------------------------------------------------------------
-def epochs(repeat: int) -> Iterator[Row]:
+def dense(repeat: int) -> Iterator[Row]:
+    yield one_and_two("float32, 100 columns", dense_shard, 10 * CACHE // (400 * SHARDS), 100, repeat)
+
+
+def text(repeat: int) -> Iterator[Row]:
+    yield one_and_two("CSR, 2^20 columns", text_shard, 10 * CACHE // (41 * 12 * SHARDS), 20, repeat)
+
+
+def one_and_two(name: str, shard: Any, n: int, size: int, repeat: int) -> Row:
     """Epochs on ten times the cache, with one worker process and with two, in turn."""
-    work: tuple[tuple[str, Any, int, int], ...] = (
-        ("float32, 100 columns", dense_shard, 10 * CACHE // (400 * SHARDS), 100),
-        ("CSR, 2^20 columns", text_shard, 10 * CACHE // (41 * 12 * SHARDS), 20),
-    )
     with cluster.workers(1) as one, cluster.workers(2) as two:
-        for name, shard, n, size in work:
-            held = {k: (c, *spread(c, shard, n, size)) for k, c in (("one", one), ("two", two))}
-            best = dict.fromkeys(held, np.inf)
-            for _ in range(max(repeat // 3, 1)):
-                for k, (client, X, y) in held.items():
-                    model = fitted(client, X, y, max_epochs=4)
-                    best[k] = min(best[k], *(record["seconds"] for record in model.history_[1:]))
-            ratio = best["one"] / best["two"]
-            yield Row(
-                f"epoch of {SHARDS} × {n:,} rows, {name}", span(best["two"]) + ", 2 workers", "1 worker",
-                span(best["one"]), f"{ratio:.2f}×",
-            )  # fmt: skip
+        held = {k: (c, *spread(c, shard, n, size)) for k, c in (("one", one), ("two", two))}
+        best = dict.fromkeys(held, np.inf)
+        for _ in range(max(repeat // 3, 1)):
+            for k, (client, X, y) in held.items():
+                model = fitted(client, X, y, max_epochs=4)
+                best[k] = min(best[k], *(record["seconds"] for record in model.history_[1:]))
+    ratio = best["one"] / best["two"]
+    return Row(
+        f"epoch of {SHARDS} × {n:,} rows, {name}", span(best["two"]) + ", 2 workers", "1 worker",
+        span(best["one"]), f"{ratio:.2f}×",
+    )  # fmt: skip
 
 
 # ---- bytes ---------------------------------------------------------------------------------------------
@@ -214,8 +218,8 @@ def accuracy(_: int) -> Iterator[Row]:
             X, y, test, labels = mixed.shuffled(make())
             how = {"average": True, "max_epochs": mixed.EPOCHS, "random_state": 0, "order": "shuffle"}
             alone = float(np.mean(fitted(None, X, y, **how).predict(test) == labels))
-            chunk = -(-X.shape[0] // SHARDS)
-            parts = da.from_array(X, chunks=(chunk, -1), asarray=False)
+            sizes = tuple(np.diff(cuts(X.shape[0], SHARDS)).tolist())
+            parts = da.from_array(X, chunks=(sizes, -1), asarray=False)
             for mixing in ("uniform", "updates"):
                 model = fitted(client, parts, y, mixing=mixing, **how)
                 there = float(np.mean(model.predict(test) == labels))

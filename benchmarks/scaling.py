@@ -221,7 +221,7 @@ def main() -> None:
         here = replace(here, sigma=sigma)
         print(f"{here}\nerrors of the fit: {', '.join(f'{e:+.0%}' for e in errors)}")
     for name, work in WORKS.items():
-        print(f"\n{name}, {here.sigma:.2f}\n" + report(here, work, ENOUGH))
+        print(f"\n{name}\n" + report(here, work, ENOUGH))
         line = replace(here, byte=1 / 1.25e9)
         print(f"\n{name}, a line of 10 Gbit/s to each worker\n" + report(line, work, ENOUGH))
     if arguments.picture:
@@ -229,8 +229,8 @@ def main() -> None:
 
 
 WORKS = {
-    "10⁸ rows of 100 numbers, 2^20 weights": Work(10**8, 8 << 20, 1),
-    "10⁹ rows, 2^24 weights": Work(10**9, 8 << 24, 1),
+    "10⁸ rows of 100 numbers, 2^20 weights": Work(10**8, 8 * ((1 << 20) + 1), 1),
+    "10⁹ rows of 100 numbers, 2^24 weights": Work(10**9, 8 * ((1 << 24) + 1), 1),
 }
 ENOUGH = (12, 100, 1000)
 
