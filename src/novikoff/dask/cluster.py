@@ -84,15 +84,34 @@ class Session:
 
     def each(self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Future]:
         """One task for each tuple of arguments, all in one message: many small ones keep a scheduler busy."""
-        if not arguments:
-            return []
+        return self._map(task, arguments) if arguments else []
+
+    def each_at(
+        self, homes: Sequence[str | None], task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Future]:
+        """As `each`, with the workers that tasks should be run on while they live; None: any."""
+        futures: dict[int, Future] = {}
+        for home in dict.fromkeys(homes):
+            own = [k for k, one in enumerate(homes) if one == home]
+            options = {} if home is None else {"workers": [home], "allow_other_workers": True}
+            made = self._map(task, [arguments[k] for k in own], **options)
+            futures.update(zip(own, made, strict=True))
+        return [futures[k] for k in range(len(homes))]
+
+    def _map(
+        self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], **options: Any
+    ) -> list[Future]:
         keys = [f"{self.name}-{task.__name__}-{self._count + k}" for k in range(1, len(arguments) + 1)]
         self._count += len(arguments)
         columns = [list(column) for column in zip(*arguments, strict=True)]
         with dask.config.set(LARGE):
-            futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False)
+            futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False, **options)
         self._futures.update(futures)
         return futures
+
+    def workers(self) -> frozenset[str]:
+        """Where the workers are that live."""
+        return frozenset(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def compute(self, collections: Sequence[Any]) -> list[Future]:
         """What delayed collections come to, on the cluster."""

@@ -54,11 +54,12 @@ class Rounds:
         self.table: Table | None = state.table  # None while only the workers have it
         self.standing = state.standing
         rows = state.table.shape[1]
-        pieces = min(max(-(-state.table.nbytes // SLICE_BYTES), 1), MAX_SLICES, max(rows, 1))
+        pieces = min(max(state.table.nbytes // SLICE_BYTES, 1), MAX_SLICES, max(rows, 1))
         self.cuts = mixing.cuts(rows, pieces)
         self._per_row = state.table.shape[0] * state.table.shape[2]
         self.slices = self._hand_out(state.table)
         self.outcomes: list[Outcome] = []
+        self._workers: frozenset[str] = frozenset()  # of the last epoch
 
     def _hand_out(self, table: Table) -> list[Future]:
         """The table's slices, on the cluster; those of zeros are made there."""
@@ -119,7 +120,8 @@ class Rounds:
         """Every shard once, and the mixture."""
         epochs = self.plan.max_epochs if self.how == "single-shot" else 1
         own = zip(self.shards, self.orders, strict=True)
-        learned = self.session.each(
+        learned = self.session.each_at(
+            self._homes(),
             tasks.learn,
             [(self.method, shard, self.slices, self.standing, order, epochs) for shard, order in own],
         )
@@ -137,6 +139,24 @@ class Rounds:
         self.standing, self.outcomes = mixed.standing, outcomes
         self.orders = [outcome.order for outcome in outcomes]
         return mixed
+
+    def _homes(self) -> list[str | None]:
+        """The worker that each shard was learned from on in the last epoch.
+
+        Left alone, Dask moves shards while it does not know how long they take. Workers that came or went
+        change how shards are best spread, and no worker should have more than its part: there Dask decides.
+        """
+        workers, before = self.session.workers(), self._workers
+        self._workers = workers
+        if workers != before or not self.outcomes:
+            return [None] * len(self.shards)
+        room = dict.fromkeys(workers, -(-len(self.shards) // len(workers)))
+        homes: list[str | None] = []
+        for outcome in self.outcomes:
+            has_room = room.get(outcome.worker, 0) > 0
+            homes.append(outcome.worker if has_room else None)
+            room[outcome.worker] = room.get(outcome.worker, 0) - 1
+        return homes
 
     def _mixed(self, learned: list[Future], mixed: Mixed) -> list[Future]:
         """The trees of all slices, level by level. Shards that changed nothing have nothing to add."""

@@ -18,7 +18,8 @@ Learned = tuple[Change, Outcome]
 
 def said(error: Exception, what: str) -> Exception:
     """The error with the worker and what it was at."""
-    message = f"{what}, on worker {get_worker().address}: {error}"
+    text = str(error).removeprefix(f"{what}: ")  # a file's own errors begin with its name
+    message = f"{what}, on worker {get_worker().address}: {text}"
     kinds = (OverflowError, FileNotFoundError, PermissionError, OSError, TypeError)
     return next((kind for kind in kinds if isinstance(error, kind)), ValueError)(message)
 
