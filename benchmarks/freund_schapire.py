@@ -46,7 +46,7 @@ def degree_rows(degree: int, scale: float, rows: int | None, seed: int) -> list[
     X, y = X[:rows], y[:rows]
     test, digits = images("t10k")
     kernel = NamedKernel("poly", gamma=1 / (255**2 * scale), coef0=1.0, degree=degree)
-    plan = Plan(max_epochs=max(int(t) for t in EPOCHS), rng=np.random.default_rng(seed))
+    plan = Plan(max_epochs=max(int(t) for t in EPOCHS), rng=np.random.default_rng(seed), n_jobs=-1)
     started = time.perf_counter()
     model, _ = dualtraining.fit(
         DualModel.empty(kernel, 10, joint=False, like=X), X, y.astype(np.int32), plan, cache_bytes=1 << 30

@@ -32,7 +32,7 @@ from novikoff.model import Floats, Ints, threads
 
 NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient
 BLOCK = (256, 8192)  # rows of a block, at least and at most
-AHEAD = 32  # rows of a block whose kernel values with the rest of it are computed together
+AHEAD = 8  # rows of a block whose kernel values with the rest of it are computed together
 PART = 2048  # rows that one thread adds scores to at a time
 
 
@@ -176,8 +176,13 @@ class DualLearner:
         """The kernel values, with the block from `at` on, of that row and of some that look wrong too."""
         wrong = at + np.flatnonzero(self._look_wrong(scores[at:], self.labels[block[at:]]))[:AHEAD]
         places = [at, *(p for p in wrong.tolist() if p > at and self.cache.get(int(block[p])) is None)]
-        values = np.empty((len(block) - at, len(places)))
-        self.panel(block[places]).values(self.rows, block, at, len(block), values)
+        values, panel, end = np.empty((len(block) - at, len(places))), self.panel(block[places]), len(block)
+
+        def fill(begin: int) -> None:
+            last = min(begin + PART, end)
+            panel.values(self.rows, block, begin, last, values[begin - at : last - at])
+
+        in_parallel(fill, range(at, end, PART), self.jobs)
         return dict(zip(places, np.ascontiguousarray(values.T), strict=True))
 
     def _look_wrong(self, scores: Floats, labels: Ints) -> Any:

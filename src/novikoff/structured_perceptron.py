@@ -69,7 +69,9 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
     training_errors_ : int or None
         Wrong outputs, where they are known: 0 after a clean run, counted for averaged weights.
 
-    Notes ----- *Verdict and margin.* A problem with `runner_up` gives the smallest gap between a right output
+    Notes
+    -----
+    *Verdict and margin.* A problem with `runner_up` gives the smallest gap between a right output
     and the next best, computed exactly, and `margin_` is that over ‖w‖. For other problems 'separated' rests
     on decoding each example under weights shaken by random vectors, which a tie survives with a chance below
     2⁻²⁴ for each of two draws; `margin_` is then 1/‖w‖ when all features seen were whole numbers, and NaN
