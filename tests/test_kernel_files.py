@@ -21,6 +21,7 @@ from novikoff import KernelModel, KernelPerceptron, Perceptron
 from novikoff.cli.app import make_app
 from novikoff.kernels import NamedKernel
 from novikoff.models import modelfile
+from novikoff.sources.block import Block
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 APP = make_app(("fit", "predict", "evaluate", "inspect", "convert"))
@@ -492,3 +493,25 @@ def test_any_fact_replaced_by_anything(tmp_path_factory, good, draw):
         assert "\n" not in str(error)
     else:
         loaded.predict(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "joint"])
+def test_a_run_holds_its_earlier_stages(multiclass):
+    """An update sequence cut after k epochs is the model of k epochs: all stages of a table from one fit."""
+    X, y = data(3)
+    whole = fitted(X, y, max_epochs=4, multiclass=multiclass).to_model()
+    for epochs in (1, 2, 3):
+        early = fitted(X, y, max_epochs=epochs, multiclass=multiclass).to_model()
+        cut = whole.dual.until(epochs * len(X))
+        assert np.array_equal(cut.votes(X), early.dual.votes(X))
+        for averaged in (False, True):
+            expected = early.dual.scores(X, averaged=averaged)
+            assert np.array_equal(cut.scores(X, averaged=averaged), expected)
+
+
+def test_blocks_of_rows_are_predicted_as_arrays_are():
+    X, y = data(3)
+    model = fitted(X, y).to_model()
+    blocks = [Block(X[:50], None, None, 0, str), Block(X[50:], None, None, 50, str)]
+    assert np.array_equal(np.concatenate(list(model.predict_blocks(blocks))), model.predict(X))
+    assert np.array_equal(np.concatenate(list(model.score_blocks(blocks))), model.scores(X))

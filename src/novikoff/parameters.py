@@ -283,7 +283,8 @@ DISTRIBUTED_PARAMETERS = PARAMETERS | _table(
 )
 
 # Kernel perceptrons: what only they know, and what starts otherwise there.
-KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine", "monotone_conjunction", "precomputed")
+FILE_KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine", "monotone_conjunction")
+KERNELS = (*FILE_KERNELS, "precomputed")
 KERNEL_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "kernel",
@@ -495,7 +496,6 @@ STRUCTURED_PARAMETERS = PARAMETERS | _table(
 )
 
 # Files, streams and the command line: what only they know, and what starts otherwise there.
-FILE_KERNELS = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine", "monotone_conjunction")
 FILE_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "kernel",
