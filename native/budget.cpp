@@ -6,19 +6,12 @@
 
 #include "binding.h"
 #include "dict_row.h"
+#include "hand_over.h"
 #include "support_rows.h"
 
 namespace {
 
 using MatrixOf = Array<const double, nb::ndim<2>, nb::c_contig>;
-
-template <class T>
-nb::object copied(const std::vector<T>& from, std::initializer_list<size_t> shape) {
-    auto* copy = new std::vector<T>(from);
-    if (copy->empty()) copy->reserve(1);
-    nb::capsule owner(copy, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(copy->data(), shape, owner));
-}
 
 // A learner that keeps its supports itself: one of gram.h's kernels, rows in any form.
 class RowBudget : public Budgeted {
@@ -110,11 +103,11 @@ nb::dict state_of(const Budgeted& b) {
     for (int64_t c = 0; c < b.columns; ++c) std::copy_n(b.sums.data() + c * b.room, m, sums.data() + c * b.m);
     for (size_t i = 0; i < q; ++i)
         std::copy_n(b.factor.data() + i * size_t(b.room) + i, q - i, factor.data() + i * q + i);
-    s["alpha"] = copied(lines(b, false), {size_t(b.columns), m});
-    s["sums"] = copied(sums, {size_t(b.columns), m});
-    s["touched"] = copied(std::vector<int64_t>(b.touched.begin(), b.touched.begin() + b.m), {m});
-    s["factor"] = copied(factor, {q, q});
-    s["basis"] = copied(b.basis, {q});
+    s["alpha"] = array_of(lines(b, false), {size_t(b.columns), m});
+    s["sums"] = array_of(sums, {size_t(b.columns), m});
+    s["touched"] = array_of(std::vector<int64_t>(b.touched.begin(), b.touched.begin() + b.m), {m});
+    s["factor"] = array_of(factor, {q, q});
+    s["basis"] = array_of(b.basis, {q});
     s["measures"] = nb::make_tuple(b.damage, b.largest);
     s["counts"] = nb::make_tuple(b.visits, b.wrong, b.mistakes, b.updates, b.close);
     return s;
@@ -172,7 +165,7 @@ class DictReader : public DictRow {
         std::vector<int64_t> columns;
         std::vector<double> numbers;
         for (const auto& [j, v] : pairs) columns.push_back(j), numbers.push_back(v);
-        return nb::make_tuple(copied(numbers, {pairs.size()}), copied(columns, {pairs.size()}));
+        return nb::make_tuple(array_of(numbers, {pairs.size()}), array_of(columns, {pairs.size()}));
     }
     void undo() {  // the names that the last dict has brought
         table.undo();
@@ -224,7 +217,7 @@ void bind_budget(nb::module_& m) {
         .def(
             "coefficients",
             [](const Budgeted& b, bool averaged) {
-                return copied(lines(b, averaged), {size_t(b.columns), size_t(b.m)});
+                return array_of(lines(b, averaged), {size_t(b.columns), size_t(b.m)});
             },
             nb::arg("averaged"), "A line a column; the mean's times the number of visits.")
         .def("state", &state_of)
@@ -343,8 +336,8 @@ void bind_budget(nb::module_& m) {
                     b.rows.for_each(j, [&](int64_t i, double v) { indices.push_back(i), data.push_back(v); });
                     indptr.push_back(int64_t(data.size()));
                 }
-                return nb::make_tuple(copied(data, {data.size()}), copied(indices, {data.size()}),
-                                      copied(indptr, {indptr.size()}), copied(std::vector<int64_t>(b.number.begin(), b.number.begin() + b.m), {size_t(b.m)}));
+                return nb::make_tuple(array_of(data, {data.size()}), array_of(indices, {data.size()}),
+                                      array_of(indptr, {indptr.size()}), array_of(std::vector<int64_t>(b.number.begin(), b.number.begin() + b.m), {size_t(b.m)}));
             },
             "The supports as CSR: data, indices, indptr; and their numbers.")
         .def(

@@ -2,6 +2,7 @@
 #include "conjunctions.h"
 
 #include "binding.h"
+#include "hand_over.h"
 
 namespace {
 
@@ -15,13 +16,6 @@ void check_same(const Bits& a, const Bits& b) {
     if (a.d != b.d) throw std::invalid_argument("rows and supports have different numbers of columns");
 }
 
-template <class T, size_t N>
-auto handed_over(std::vector<T> values, const size_t (&shape)[N]) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<N>>(kept->data(), N, shape, owner);
-}
-
 // Numbers of all rows as doubles and exponents: f(row, exponent).
 template <class F>
 auto with_exponents(int64_t n, int64_t columns, const F& f) {
@@ -31,8 +25,8 @@ auto with_exponents(int64_t n, int64_t columns, const F& f) {
         nb::gil_scoped_release nogil;
         for (int64_t k = 0; k < n * columns; ++k) values[size_t(k)] = f(k / columns, k % columns, exponents[size_t(k)]);
     }
-    const size_t shape[] = {size_t(n), size_t(columns)};
-    return std::make_tuple(handed_over(std::move(values), shape), handed_over(std::move(exponents), shape));
+    return nb::make_tuple(array_of(std::move(values), {size_t(n), size_t(columns)}),
+                          array_of(std::move(exponents), {size_t(n), size_t(columns)}));
 }
 
 }  // namespace
@@ -52,8 +46,7 @@ void bind_conjunctions(nb::module_& m) {
             [](const Bits& b) {
                 std::vector<int64_t> ones;
                 for (int64_t i = 0; i < b.n; ++i) ones.push_back(b.ones(i));
-                const size_t shape[] = {size_t(b.n)};
-                return handed_over(std::move(ones), shape);
+                return array_of(std::move(ones), {size_t(b.n)});
             },
             "How many ones each row has.")
         .def(
@@ -61,13 +54,12 @@ void bind_conjunctions(nb::module_& m) {
             [](const Bits& a, const Bits& b) {
                 check_same(a, b);
                 std::vector<int64_t> out(size_t(a.n * b.n));
-                const size_t shape[] = {size_t(a.n), size_t(b.n)};
                 {
                     nb::gil_scoped_release nogil;
                     for (int64_t i = 0; i < a.n; ++i)
                         for (int64_t j = 0; j < b.n; ++j) out[size_t(i * b.n + j)] = common(a[i], b[j], a.words);
                 }
-                return handed_over(std::move(out), shape);
+                return array_of(std::move(out), {size_t(a.n), size_t(b.n)});
             },
             nb::arg("other"), "How many ones each row has in common with each row of another.");
 
@@ -117,7 +109,7 @@ void bind_conjunctions(nb::module_& m) {
             [](const ConjunctionLearner& l, int64_t since) {
                 const int64_t n = int64_t(l.made.size()), earlier = l.updates() - n, columns = l.n_columns();
                 check_range(since, n, n);
-                const size_t count = size_t(n - since), lines[] = {count}, table[] = {count, size_t(columns)};
+                const size_t count = size_t(n - since);
                 std::vector<int64_t> row, visit;
                 std::vector<double> moves(count * size_t(columns));
                 for (int64_t u = since; u < n; ++u) {
@@ -125,8 +117,8 @@ void bind_conjunctions(nb::module_& m) {
                     visit.push_back(l.made[size_t(u)].visit);
                     l.moves(earlier + u, [&](int32_t c, int64_t m) { moves[size_t((u - since) * columns + c)] = double(m); });
                 }
-                return std::make_tuple(handed_over(std::move(row), lines), handed_over(std::move(visit), lines),
-                                       handed_over(std::move(moves), table));
+                return nb::make_tuple(array_of(std::move(row), {count}), array_of(std::move(visit), {count}),
+                                      array_of(std::move(moves), {count, size_t(columns)}));
             },
             nb::arg("since"), "Row, visit and moves of the updates made from number `since` on.")
         .def(

@@ -14,6 +14,14 @@ nb::object array_of(T* data, size_t n) {
 }
 
 template <class T>
+nb::object array_of(std::vector<T> values, std::initializer_list<size_t> shape) {
+    auto* kept = new std::vector<T>(std::move(values));
+    if (kept->empty()) kept->reserve(1);  // so that there is an address
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape, owner));
+}
+
+template <class T>
 nb::object hand_over(Growing<T>& g) {
     const size_t n = g.size();
     return array_of(g.release(), n);

@@ -99,7 +99,7 @@ def test_scores_are_summed_support_by_support(name):
         which = np.arange(first, min(first + 10, 37))
         panel = k.panels(X)(which)
         for begin in range(0, 37, 8):
-            panel.add_scores(k.rows(X), None, begin, min(begin + 8, 37), coef[which], scores)
+            panel.add_scores(k.rows(X), begin, min(begin + 8, 37), coef[which], scores)
     _core.add_products(gram, coef, products)
     assert np.array_equal(scores, expected) and np.array_equal(products, expected)
 

@@ -368,19 +368,51 @@ class Panel:
     def size(self) -> int: ...
     def values(self, rows: Rows, order: Order | None, begin: int, end: int, out: Floats) -> None: ...
     def add_scores(
-        self, rows: Rows, order: Order | None, begin: int, end: int, coef: Floats, scores: Floats
+        self,
+        rows: Rows,
+        begin: int,
+        end: int,
+        coef: Floats,
+        scores: Floats,
+        kept: dict[int, Floats] = {},
+        keep: dict[int, Floats] = {},
+        jobs: int = 1,
     ) -> None: ...
 
 def add_products(values: Floats, coef: Floats, scores: Floats) -> None: ...
-def first_in_doubt(
-    scores: Floats,
-    labels: Labels,
-    size: Floats,
-    slack: Floats,
-    joint: bool,
-    tie_is_mistake: bool,
-    begin: int,
-) -> int: ...
+class Rounding:
+    """How far float scores may be from the exact ones: size times slack."""
+
+    def __init__(self, columns: int, largest: float, whole: bool) -> None: ...
+    whole: bool
+    weight: Floats
+    @property
+    def terms(self) -> int: ...
+    @property
+    def slack(self) -> Floats: ...
+    def add(self, move: Floats, size: float) -> None: ...
+
+class Block:
+    """Visits to a block of rows: stops where it needs a decision or kernel values."""
+
+    def __init__(
+        self,
+        scores: Floats,
+        labels: Labels,
+        sizes: Floats,
+        joint: bool,
+        tie_is_mistake: bool,
+        known: bool,
+        rounding: Rounding,
+    ) -> None: ...
+    @property
+    def at(self) -> int: ...
+    def visit(self, limit: int) -> str: ...
+    def decide(self, move: Floats | None) -> None: ...
+    def ahead(self, count: int) -> Order: ...
+    def give(self, rows: Order, values: Floats) -> None: ...
+    def made(self, since: int) -> tuple[Order, Floats, Floats]: ...
+
 def kernel_votes(
     values: Floats, support: Order, step: Floats, survived: Floats, column: int, out: Floats
 ) -> None: ...

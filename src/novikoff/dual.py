@@ -32,7 +32,7 @@ from novikoff.model import Floats, Ints, threads
 
 NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient
 BLOCK = (256, 8192)  # rows of a block, at least and at most
-AHEAD = 8  # rows of a block whose kernel values with the rest of it are computed together
+AHEAD = 9  # rows of a block whose kernel values with the rest of it are computed together
 PART = 2048  # rows that one thread adds scores to at a time
 
 
@@ -45,29 +45,15 @@ class Update(NamedTuple):
     gain: Floats  # of ‖w‖² of each column
 
 
-class Rounding:
-    """How far a float sum of kernel values may be from the exact one."""
+class Rounding(_core.Rounding):
+    """How far a float sum of kernel values may be from the exact one, by what is known of the rows."""
 
     def __init__(self, kernel: Kernel, X: Any, n_columns: int) -> None:
         self.measured = kernel.measure(X)
         sizes = self.measured.sizes
         self.known = sizes is not None  # else Cauchy and Schwarz cannot be relied on: values are looked at
         self.sizes: Floats = np.ones(X.shape[0]) if sizes is None else sizes
-        self.largest = float(self.sizes.max(initial=0.0))
-        self.whole = self.measured.whole  # integers: nothing is rounded below 2⁵³
-        self.weight = np.zeros(n_columns)  # Σ|move|·size, which times a row's size is at least Σ|α·K|
-        self.terms = 0
-
-    def slack(self) -> Floats:
-        """For a row of size 1."""
-        if self.whole and self.weight.max(initial=0.0) * self.largest < 2.0**52:
-            return np.zeros(len(self.weight))
-        return (self.terms + 4) * UNIT * 1.01 * self.weight
-
-    def add(self, moves: Floats, sizes: Floats) -> None:
-        """More updates: (updates, columns), and the size of each one's support."""
-        self.weight = self.weight + np.abs(moves).T @ sizes
-        self.terms += len(moves)
+        super().__init__(n_columns, float(self.sizes.max(initial=0.0)), self.measured.whole)
 
     def see(self, values: Floats) -> Floats:
         """The size of each column of values, where only looking at them tells."""
@@ -124,7 +110,8 @@ class DualLearner:
             sizes = np.zeros(len(earlier.support))
             for begin in range(0, len(self.labels), PART):
                 sizes = np.maximum(sizes, rounding.see(earlier.values(self.X[begin : begin + PART])))
-        rounding.add(earlier.moves, sizes[earlier.used])
+        for move, size in zip(earlier.moves, sizes[earlier.used].tolist(), strict=True):
+            rounding.add(move, size)
 
     # -- learning
     def epoch(self, order: Rows) -> int:
@@ -141,56 +128,49 @@ class DualLearner:
     def _block(self, block: Rows) -> int:
         """Visit the rows of a block, or fewer where it has too many mistakes; how many."""
         scores = self.scores[block]
-        labels, sizes = self.labels[block], self.rounding.sizes[block]
-        first, at, before = len(self.updates), 0, self.rounding.weight
-        ahead: dict[int, Floats] = {}
-        while len(self.updates) < first + 2 * NEW_SUPPORTS:
-            at = _core.first_in_doubt(
-                scores, labels, sizes, self.rounding.slack(), self.joint, self.tie_is_mistake, at
-            )
-            if at == len(block):
-                break
-            row = int(block[at])
-            move = self._decide(row, scores[at])
-            if move is not None:
-                kept = self.cache.get(row)
-                if kept is None and at not in ahead:
-                    ahead = self._look_ahead(block, at, scores)
-                values = ahead[at][at - len(block) :] if kept is None else kept[block[at:]]
-                self._update(row, at, move, scores[at], values)
-                for c in np.flatnonzero(move).tolist():
-                    scores[at + 1 :, c] += values[1:] * move[c]
-            at += 1
-        self.visits += at
+        visits, first, before = self._visits(block, scores), len(self.updates), self.rounding.weight
+        while (need := visits.visit(2 * NEW_SUPPORTS)) != "done":
+            if need == "values":
+                self._look_ahead(visits, block)
+            else:
+                self._note(visits, block, first)
+                visits.decide(self._decide(int(block[visits.at]), scores[visits.at]))
+        self._note(visits, block, first)
+        self.visits += visits.at
         self._push(first, before)
-        return at
+        return visits.at
 
-    def _update(self, row: int, at: int, move: Floats, scores: Floats, values: Floats) -> None:
-        """Note an update; `values` are those with the rows to come in the block, its own first."""
-        gain = 2 * move * scores + move * move * values[0]
-        size = self.rounding.sizes[row] if self.rounding.known else self.rounding.see(values[:, None])[0]
-        self.rounding.add(move[None], np.array([size]))
-        self.updates.append(Update(row, self.visits + at, move, gain))
+    def _visits(self, block: Rows, scores: Floats) -> _core.Block:
+        known, sizes = self.rounding.known, self.rounding.sizes[block]
+        how = self.joint, self.tie_is_mistake, known
+        return _core.Block(scores, self.labels[block], sizes, *how, self.rounding)
 
-    def _look_ahead(self, block: Rows, at: int, scores: Floats) -> dict[int, Floats]:
-        """The kernel values, with the block from `at` on, of that row and of some that look wrong too."""
-        wrong = at + np.flatnonzero(self._look_wrong(scores[at:], self.labels[block[at:]]))[:AHEAD]
-        places = [at, *(p for p in wrong.tolist() if p > at and self.cache.get(int(block[p])) is None)]
-        values, panel, end = np.empty((len(block) - at, len(places))), self.panel(block[places]), len(block)
+    def _note(self, visits: _core.Block, block: Rows, first: int) -> None:
+        """Note the updates that a block has made since the last time; its first has the number `first`."""
+        places, moves, gains = visits.made(len(self.updates) - first)
+        self.updates += map(Update, block[places].tolist(), (self.visits + places).tolist(), moves, gains)
+
+    def _look_ahead(self, visits: _core.Block, block: Rows) -> None:
+        """Give a block the kernel values of the row at hand, and of some to come that look wrong too."""
+        at, end, places = visits.at, len(block), visits.ahead(AHEAD)
+        kept = [self.cache.get(row) for row in block[places].tolist()]
+        new = [k for k, column in enumerate(kept) if column is None]
+        values = np.empty((end - at, len(places)))
+        fresh = values if len(new) == len(places) else np.empty((end - at, len(new)))
+        panel = self.panel(block[places[new]])
 
         def fill(begin: int) -> None:
             last = min(begin + PART, end)
-            panel.values(self.rows, block, begin, last, values[begin - at : last - at])
+            panel.values(self.rows, block, begin, last, fresh[begin - at : last - at])
 
-        in_parallel(fill, range(at, end, PART), self.jobs)
-        return dict(zip(places, np.ascontiguousarray(values.T), strict=True))
-
-    def _look_wrong(self, scores: Floats, labels: Ints) -> Any:
-        """The rows that would be mistakes if nothing changed before them, ties among them."""
-        positive = labels[:, None] == (1 if scores.shape[1] == 1 else np.arange(scores.shape[1]))
-        if self.joint:
-            return np.where(positive, -np.inf, scores).max(axis=1) >= scores[positive]
-        return (np.where(positive, scores, -scores) <= 0).any(axis=1)
+        if new:
+            in_parallel(fill, range(at, end, PART), self.jobs)
+        if fresh is not values:
+            values[:, new] = fresh
+        for k, column in enumerate(kept):
+            if column is not None:
+                values[:, k] = column[block[at:]]
+        visits.give(places, values)
 
     def _push(self, first: int, before: Floats) -> None:
         """Add the updates from number `first` on to the scores of all rows."""
@@ -205,35 +185,32 @@ class DualLearner:
 
     def _add(self, supports: list[int], moves: Floats) -> Floats | None:
         """Add updates to the scores of all rows, in their order; the sizes of their values, if unknown."""
-        n, cache, known = len(self.labels), self.cache, self.rounding.known
+        n, cache = len(self.labels), self.cache
         kept = {k: column for k, row in enumerate(supports) if (column := cache.get(row)) is not None}
         new = [k for k in range(len(supports)) if k not in kept]
         wanted = {supports[k]: k for k in new if cache.wants(supports[k])}
-        columns = cache.add(wanted, n)
-        panel = self.panel(np.array([supports[k] for k in new], dtype=np.int64)) if new else None
+        keep = {wanted[row]: column for row, column in cache.add(wanted, n).items()}
+        panel = self.panel(np.array([supports[k] for k in new], dtype=np.int64))
+        if isinstance(panel, _core.Panel):
+            panel.add_scores(self.rows, 0, n, moves, self.scores, kept, keep, self.jobs)
+            return None
         seen: list[Floats] = []
 
         def add(begin: int) -> None:
             end = min(begin + PART, n)
-            if panel is not None and known and not kept and not columns:
-                panel.add_scores(self.rows, None, begin, end, moves, self.scores)
-                return
-            values = np.empty((end - begin, len(supports)))
-            if panel is not None:
-                fresh = values if not kept else np.empty((end - begin, len(new)))
+            values, fresh = np.empty((end - begin, len(supports))), np.empty((end - begin, len(new)))
+            if new:
                 panel.values(self.rows, None, begin, end, fresh)
-                if kept:
-                    values[:, new] = fresh
+            values[:, new] = fresh
             for k, column in kept.items():
                 values[:, k] = column[begin:end]
-            for row, column in columns.items():
-                column[begin:end] = values[:, wanted[row]]
-            if not known:
-                seen.append(self.rounding.see(values))
+            for k, column in keep.items():
+                column[begin:end] = values[:, k]
+            seen.append(self.rounding.see(values))
             _core.add_products(values, moves, self.scores[begin:end])
 
         in_parallel(add, range(0, n, PART), self.jobs)
-        return None if known else np.max(seen, axis=0)
+        return np.asarray(np.max(seen, axis=0))
 
     # -- the most violated row
     def visit_worst(self) -> int:
@@ -246,9 +223,11 @@ class DualLearner:
                 found[row] = found[row] + move if row in found else move
         for row, move in found.items():
             here = np.array([row], dtype=np.int64)
-            kept = self.cache.get(row)
-            values = self._look_ahead(here, 0, self.scores[here])[0] if kept is None else kept[here]
-            self._update(row, 0, move, self.scores[row], values)
+            visits = self._visits(here, self.scores[here])
+            visits.decide(move)
+            while visits.visit(1) != "done":
+                self._look_ahead(visits, here)
+            self._note(visits, here, len(self.updates))
         made = len(self.updates) - first
         self.visits += made > 0  # nothing violated, so nothing was visited
         self._push(first, before)
@@ -261,7 +240,7 @@ class DualLearner:
         """
         apart = not self.joint and self.scores.shape[1] > 1
         d, hurts = self.worst(c if apart else None)
-        slack = self.rounding.slack()
+        slack = self.rounding.slack
         doubtful = np.flatnonzero(d <= 2.03 * (slack[c] if apart else slack.max()) * self.rounding.sizes)
         while len(doubtful):
             smallest = doubtful[d[doubtful] == d[doubtful].min()]
@@ -292,7 +271,7 @@ class DualLearner:
     def _decide(self, row: int, scores: Floats, only: int | None = None) -> Floats | None:
         """How the classes' scores must move, or `only` one of them: None where the row is right."""
         label = int(self.labels[row])
-        slack = self.rounding.slack() * self.rounding.sizes[row]
+        slack = self.rounding.slack * self.rounding.sizes[row]
         if self.joint:
             return self._decide_jointly(row, label, scores, slack)
         y = signs_of(label, len(scores))
@@ -397,7 +376,7 @@ class _Columns:
 def least_bytes(n: int, n_columns: int, jobs: int) -> int:
     """What learning from n rows needs besides the rows and the supports, nothing being kept."""
     of_rows = 8 * n * (n_columns + 2)
-    of_block = 8 * min(BLOCK[1], n) * (2 * n_columns + 2 * AHEAD + 4)
+    of_block = 8 * min(BLOCK[1], n) * (2 * n_columns + 3 * AHEAD + 4)
     return of_rows + of_block + 16 * min(PART, n) * PANEL * min(jobs, -(-n // PART))
 
 

@@ -164,7 +164,7 @@ class DualModel:
             for first, panel in panels:
                 part = alpha[first : first + PANEL]
                 if measured is not None:
-                    panel.add_scores(rows, None, begin, end, part, scores)
+                    panel.add_scores(rows, begin, end, part, scores)
                 else:
                     values = np.empty((end - begin, panel.size))
                     panel.values(rows, None, begin, end, values)

@@ -152,7 +152,7 @@ def _lift(learner: DualLearner, found: Smallest) -> Floats:
 def _smallest(learner: DualLearner, lift: Floats | None = None) -> Smallest:
     """Look at all rows; with `lift`, only what is beyond rounding counts as strict."""
     k, joint = learner.earlier.n_columns, learner.joint
-    slack, sizes = learner.rounding.slack(), learner.rounding.sizes
+    slack, sizes = learner.rounding.slack, learner.rounding.sizes
     d, spare = np.full(k, math.inf), np.full(k, math.inf)
     wrong, strict = False, True
     for begin in range(0, len(learner.labels), PART):

@@ -48,9 +48,7 @@ class Panel(Protocol):
     def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, /) -> None:
         """Write the values of rows order[begin:end] (lines) with the supports (columns) into `out`."""
 
-    def add_scores(
-        self, rows: Any, order: Rows | None, begin: int, end: int, coef: Floats, scores: Floats, /
-    ) -> None:
+    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
         """scores[t] += Σ coef[support]·K(row t, support) for t from `begin` to `end`, support by support."""
 
 
@@ -279,10 +277,8 @@ class _PythonPanel:
     def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, /) -> None:
         out[...] = self._block(rows, order, begin, end)
 
-    def add_scores(
-        self, rows: Any, order: Rows | None, begin: int, end: int, coef: Floats, scores: Floats, /
-    ) -> None:
-        block = np.ascontiguousarray(self._block(rows, order, begin, end))
+    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
+        block = np.ascontiguousarray(self._block(rows, None, begin, end))
         _core.add_products(block, coef, scores[begin:end])
 
 
