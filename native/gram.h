@@ -77,25 +77,26 @@ NOVIKOFF_INLINE void exp_negative(Vec (&x)[N]) {
     for (int i = 0; i < N; ++i) x[i] = x[i] < lowest ? Vec{} : p[i] * scale[i];
 }
 
-// f(vectors, i): some vectors of four values from number i on, in place, over an array; the last are padded. A value
-// is the same wherever it lies.
-template <class F>
-NOVIKOFF_INLINE void by_fours(double* t, int64_t n, const F& f) {
-    constexpr int N = 4;
-    int64_t i = 0;
+// f(vectors, i): N vectors of four values from number i on, in place, as far as there are so many; where they stopped.
+template <int N, class F>
+NOVIKOFF_INLINE int64_t by_vectors(double* t, int64_t i, int64_t n, const F& f) {
     for (; i + 4 * N <= n; i += 4 * N) {
         Vec v[N];
         for (int k = 0; k < N; ++k) v[k] = load4(t + i + 4 * k);
         f(v, i);
         for (int k = 0; k < N; ++k) store4(t + i + 4 * k, v[k]);
     }
-    for (; i < n; i += 4) {
-        const size_t bytes = size_t(std::min<int64_t>(4, n - i)) * sizeof(double);
-        Vec v[1] = {};
-        std::memcpy(v, t + i, bytes);
-        f(v, i);
-        std::memcpy(t + i, v, bytes);
-    }
+    return i;
+}
+// The same for a whole array, the last values being padded. A value is the same wherever it lies.
+template <class F>
+NOVIKOFF_INLINE void by_fours(double* t, int64_t n, const F& f) {
+    const int64_t i = by_vectors<1>(t, by_vectors<4>(t, 0, n, f), n, f);
+    if (i == n) return;
+    Vec last[1] = {};
+    std::memcpy(last, t + i, size_t(n - i) * sizeof(double));
+    f(last, i);
+    std::memcpy(t + i, last, size_t(n - i) * sizeof(double));
 }
 
 // By squaring; a constant degree makes it a few multiplications.
@@ -192,10 +193,10 @@ NOVIKOFF_INLINE void product_stripe(const double* x, int64_t rows, const double*
 
 // All supports of a panel against some rows: four supports at a time, then what is left one by one.
 template <int R>
-NOVIKOFF_INLINE void products(const double* x, int64_t rows, const double* z, int64_t m, int64_t d, double* out) {
+NOVIKOFF_INLINE void products(const double* x, int64_t rows, const double* z, int64_t m, int64_t d, double* out, int64_t step) {
     int64_t c = 0;
-    for (; c + 4 <= m; c += 4) product_stripe<R, 4>(x, rows, z + c * d, d, out + c, m);
-    for (; c < m; ++c) product_stripe<R, 1>(x, rows, z + c * d, d, out + c, m);
+    for (; c + 4 <= m; c += 4) product_stripe<R, 4>(x, rows, z + c * d, d, out + c, step);
+    for (; c < m; ++c) product_stripe<R, 1>(x, rows, z + c * d, d, out + c, step);
 }
 
 // |x - z|_1, or sum (x - z)^2 / (x + z), by the same order of summation.

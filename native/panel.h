@@ -9,12 +9,28 @@
 //     tiles      supports one after another, for rows of many columns that are hardly ever zero, and for distances
 #pragma once
 
+#include <new>
 #include <type_traits>
 #include <vector>
 
 #include "gram.h"
 
 namespace novikoff {
+
+// Memory that begins with a line of the cache, so that no vector lies across two.
+template <class T>
+struct Aligned {
+    using value_type = T;
+    Aligned() = default;
+    template <class U>
+    Aligned(const Aligned<U>&) {}
+    T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(64))); }
+    void deallocate(T* p, size_t) { ::operator delete(p, std::align_val_t(64)); }
+    bool operator==(const Aligned&) const { return true; }
+    bool operator!=(const Aligned&) const { return false; }
+};
+template <class T>
+using AlignedVector = std::vector<T, Aligned<T>>;
 
 // ---- rows, as lists of what is not zero ----------------------------------------------------------------
 // By lane, j mod 4, and by increasing column in each: gram.h's order of summation.
@@ -116,61 +132,86 @@ class PairList {
 };
 
 // ---- products with a group -----------------------------------------------------------------------------
-// out[c] = x . z_c for 4 V supports, whose values of a column are one line; `place` tells which, where not all
-// columns have one.
-template <int V, bool Placed>
-NOVIKOFF_INLINE void group_products(const LaneList& x, const double* lines, const int32_t* place, double* out) {
+// out[c] = x . z_c for 4 V supports, whose values of a column are one line. step(lane, f) calls f(number, line) for the
+// columns of a lane, by increasing column.
+template <int V, class Step>
+NOVIKOFF_INLINE void group_products(double* out, const Step& step) {
     Vec sum[4][V];
     for (int lane = 0; lane < 4; ++lane) {
-        const int32_t* column = x.column(lane);
-        const double* value = x.value(lane);
-        const int64_t n = x.count[lane];
         Vec mine[V] = {};
-        for (int64_t k = 0; k < n; ++k) {
-            const double* z = lines + int64_t(Placed ? place[column[k]] : column[k]) * (4 * V);
-            const Vec v = Vec{} + value[k];
+        step(lane, [&](double x, const double* z) {
+            const Vec v{x, x, x, x};
             for (int i = 0; i < V; ++i) mine[i] = fused(v, load4(z + 4 * i), mine[i]);
-        }
+        });
         for (int i = 0; i < V; ++i) sum[lane][i] = mine[i];
     }
     for (int i = 0; i < V; ++i) store4(out + 4 * i, (sum[0][i] + sum[1][i]) + (sum[2][i] + sum[3][i]));
 }
-
-// The same for 8 V supports in pairs of columns. A sum of 2^16 products of two bytes fits into 32 bits.
-constexpr int64_t kIntegerColumns = 1 << 16;
+// A row as a list of what is not zero; `place` tells the line of a column, where not all have one.
+template <int V, bool Placed>
+NOVIKOFF_INLINE void group_products(const LaneList& x, const double* lines, const int32_t* place, double* out) {
+    group_products<V>(out, [&](int lane, auto&& f) {
+        const int32_t* column = x.column(lane);
+        const double* value = x.value(lane);
+        for (int64_t k = 0, n = x.count[lane]; k < n; ++k)
+            f(value[k], lines + int64_t(Placed ? place[column[k]] : column[k]) * (4 * V));
+    });
+}
+// A row with all its columns.
 template <int V>
-NOVIKOFF_INLINE void group_products(const PairList& x, const int16_t* lines, double* out) {
-    const int32_t *pair = x.pair(), *value = x.value();
+NOVIKOFF_INLINE void group_products(const double* x, int64_t d, const double* lines, double* out) {
+    group_products<V>(out, [&](int lane, auto&& f) {
+        for (int64_t j = lane; j < d; j += 4) f(x[j], lines + j * (4 * V));
+    });
+}
+
+// The same for 8 V supports in pairs of columns, and for R rows that have the same pairs. A sum of 2^16 products of two
+// bytes fits into 32 bits.
+constexpr int64_t kIntegerColumns = 1 << 16;
+template <int R, int V>
+NOVIKOFF_INLINE void group_products(const PairList* x, const int16_t* lines, double* out, int64_t step) {
+    const int32_t *pair = x[0].pair(), *value[R];
+    for (int r = 0; r < R; ++r) value[r] = x[r].value();
 #if defined(__AVX2__)
-    __m256i sum[V];
-    for (int i = 0; i < V; ++i) sum[i] = _mm256_setzero_si256();
-    for (int64_t k = 0; k < x.count; ++k) {
-        const int16_t* z = lines + int64_t(pair[k]) * (16 * V);
-        const __m256i v = _mm256_set1_epi32(value[k]);
-        for (int i = 0; i < V; ++i)
-            sum[i] = _mm256_add_epi32(sum[i], _mm256_madd_epi16(v, _mm256_loadu_si256((const __m256i*)(z + 16 * i))));
+    __m256i sum[R][V];
+    for (int r = 0; r < R; ++r)
+        for (int i = 0; i < V; ++i) sum[r][i] = _mm256_setzero_si256();
+    for (int64_t k = 0, n = x[0].count; k < n; ++k) {
+        const int16_t* at = lines + int64_t(pair[k]) * (16 * V);
+        __m256i v[R];
+        for (int r = 0; r < R; ++r) v[r] = _mm256_set1_epi32(value[r][k]);
+        for (int i = 0; i < V; ++i) {
+            const __m256i z = _mm256_loadu_si256((const __m256i*)(at + 16 * i));
+            for (int r = 0; r < R; ++r) sum[r][i] = _mm256_add_epi32(sum[r][i], _mm256_madd_epi16(v[r], z));
+        }
     }
-    for (int i = 0; i < V; ++i) {  // by way of signed numbers, for which there is an instruction
-        const __m256i shifted = _mm256_xor_si256(sum[i], _mm256_set1_epi32(INT32_MIN));
-        const __m256d back = _mm256_set1_pd(0x1p31);
-        _mm256_storeu_pd(out + 8 * i, _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(shifted)), back));
-        _mm256_storeu_pd(out + 8 * i + 4, _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(shifted, 1)), back));
-    }
+    for (int r = 0; r < R; ++r)
+        for (int i = 0; i < V; ++i) {  // by way of signed numbers, for which there is an instruction
+            const __m256i shifted = _mm256_xor_si256(sum[r][i], _mm256_set1_epi32(INT32_MIN));
+            const __m256d back = _mm256_set1_pd(0x1p31);
+            double* to = out + r * step + 8 * i;
+            _mm256_storeu_pd(to, _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(shifted)), back));
+            _mm256_storeu_pd(to + 4, _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(shifted, 1)), back));
+        }
 #else
-    uint32_t sum[8 * V] = {};
-    for (int64_t k = 0; k < x.count; ++k) {
-        const int16_t* z = lines + int64_t(pair[k]) * (16 * V);
-        const uint32_t low = uint32_t(value[k]) & 0xffff, high = uint32_t(value[k]) >> 16;
-        for (int c = 0; c < 8 * V; ++c) sum[c] += low * uint32_t(z[2 * c]) + high * uint32_t(z[2 * c + 1]);
+    for (int r = 0; r < R; ++r) {
+        uint32_t sum[8 * V] = {};
+        for (int64_t k = 0; k < x[0].count; ++k) {
+            const int16_t* z = lines + int64_t(pair[k]) * (16 * V);
+            const uint32_t low = uint32_t(value[r][k]) & 0xffff, high = uint32_t(value[r][k]) >> 16;
+            for (int c = 0; c < 8 * V; ++c) sum[c] += low * uint32_t(z[2 * c]) + high * uint32_t(z[2 * c + 1]);
+        }
+        for (int c = 0; c < 8 * V; ++c) out[r * step + c] = sum[c];
     }
-    for (int c = 0; c < 8 * V; ++c) out[c] = sum[c];
 #endif
 }
 
 // ---- panels ------------------------------------------------------------------------------------------
 class Panel {
-    static constexpr int64_t kGroup = 32, kSmall = 128;  // supports of a group; columns of which all lines stay near
-    enum class Form { lines, placed, pairs, tiles };
+    static constexpr int64_t kGroup = 32;  // supports
+    static constexpr int64_t kSmall = 128;  // columns: all lines of a group stay near
+    static constexpr int64_t kFew = 16;  // supports: looking for what is not zero in a dense row costs more than it saves
+    enum class Form { full, lines, placed, pairs, tiles };
     struct Group {
         int64_t first, width, begin;  // its first support, the supports there is room for, where its lines begin
     };
@@ -178,8 +219,8 @@ class Panel {
     Form form = Form::tiles;
     int64_t m = 0, d = 0, padded = 0, line = 0;  // line: numbers from one row's values to the next's
     std::vector<Group> groups;
-    std::vector<int16_t> small;
-    std::vector<double> values;
+    AlignedVector<int16_t> small;
+    AlignedVector<double> values;
     std::vector<int32_t> place;  // placed: by group and column; 0 for those it has not, whose line is zeros
     std::vector<double> norm2;
 
@@ -187,6 +228,11 @@ class Panel {
     static void spread(const Row& row, double* out, int64_t padded) {
         std::memset(out, 0, size_t(padded) * sizeof(double));
         row.for_each([&](int64_t j, double v) { out[j] = v; });
+    }
+    template <class T>
+    static void spread(const DenseRow<T>& row, double* out, int64_t padded) {
+        for (int64_t j = 0; j < row.d; ++j) out[j] = double(row.x[j]);
+        for (int64_t j = row.d; j < padded; ++j) out[j] = 0;
     }
 
     // Groups of 32 supports, the last of as many as are left or a little more, down to `least`.
@@ -235,41 +281,67 @@ class Panel {
     }
 
     // Of some rows with all supports, group by group, so that a group stays in the nearest cache meanwhile.
-    template <bool Placed>
-    void line_products(const LaneList* x, int64_t rows, double* out) const {
+    // f(width / 4, row, lines, place, out), the first as a constant.
+    template <class F>
+    void by_width(int64_t rows, double* out, const F& f) const {
         for (size_t g = 0; g < groups.size(); ++g) {
             const double* lines = values.data() + groups[g].begin;
-            const int32_t* at = Placed ? place.data() + int64_t(g) * d : nullptr;
+            const int32_t* at = place.empty() ? nullptr : place.data() + int64_t(g) * d;
             double* to = out + groups[g].first;
             for (int64_t r = 0; r < rows; ++r, to += line) switch (groups[g].width) {
-                case 4: group_products<1, Placed>(x[r], lines, at, to); break;
-                case 8: group_products<2, Placed>(x[r], lines, at, to); break;
-                case 16: group_products<4, Placed>(x[r], lines, at, to); break;
-                default: group_products<8, Placed>(x[r], lines, at, to); break;
+                case 4: f(std::integral_constant<int, 1>(), r, lines, at, to); break;
+                case 8: f(std::integral_constant<int, 2>(), r, lines, at, to); break;
+                case 16: f(std::integral_constant<int, 4>(), r, lines, at, to); break;
+                default: f(std::integral_constant<int, 8>(), r, lines, at, to); break;
             }
         }
     }
+    template <bool Placed>
+    void line_products(const LaneList* x, int64_t rows, double* out) const {
+        by_width(rows, out, [&](auto width, int64_t r, const double* lines, const int32_t* at, double* to) {
+            group_products<decltype(width)::value, Placed>(x[r], lines, at, to);
+        });
+    }
+    void full_products(const double* x, int64_t rows, double* out) const {
+        by_width(rows, out, [&](auto width, int64_t r, const double* lines, const int32_t*, double* to) {
+            group_products<decltype(width)::value>(x + r * padded, d, lines, to);
+        });
+    }
 
+    template <int V>
+    void pair_products(const PairList* x, int64_t rows, const int16_t* lines, double* out) const {
+        const int64_t all = (d + 1) / 2;
+        for (int64_t r = 0; r < rows;) {
+            const bool two = r + 1 < rows && x[r].count == all && x[r + 1].count == all;
+            if (two) group_products<2, V>(x + r, lines, out + r * line, line);
+            else group_products<1, V>(x + r, lines, out + r * line, line);
+            r += 1 + two;
+        }
+    }
     void pair_products(const PairList* x, int64_t rows, double* out) const {
         for (const Group& group : groups) {
             const int16_t* lines = small.data() + group.begin;
-            double* to = out + group.first;
-            for (int64_t r = 0; r < rows; ++r, to += line) switch (group.width) {
-                case 8: group_products<1>(x[r], lines, to); break;
-                case 16: group_products<2>(x[r], lines, to); break;
-                default: group_products<4>(x[r], lines, to); break;
+            switch (group.width) {
+                case 8: pair_products<1>(x, rows, lines, out + group.first); break;
+                case 16: pair_products<2>(x, rows, lines, out + group.first); break;
+                default: pair_products<4>(x, rows, lines, out + group.first); break;
             }
         }
     }
 
-    // |x|^2 by the products' own order of summation, so that |x - x|^2 is 0; where the kernel needs it.
+    // |x|^2 by the products' own order of summation, so that |x - x|^2 is 0.
     template <class Row>
-    double own_norm2(const Row& row) const {
-        if (kernel.name != KernelName::rbf && kernel.name != KernelName::cosine) return 0;
+    static double norm2_of(const Row& row) {
         double lane[4] = {};
         row.for_each([&](int64_t j, double v) { lane[j & 3] = __builtin_fma(v, v, lane[j & 3]); });
         return (lane[0] + lane[1]) + (lane[2] + lane[3]);
     }
+    double dense_norm2(const double* x) const {
+        Vec sum{};
+        for (int64_t j = 0; j < padded; j += 4) sum = fused(load4(x + j), load4(x + j), sum);
+        return total(sum);
+    }
+    bool needs_norm() const { return kernel.name == KernelName::rbf || kernel.name == KernelName::cosine; }
 
   public:
     int64_t size() const { return m; }
@@ -283,11 +355,11 @@ class Panel {
         int64_t present = 0;
         for (int64_t c = 0; c < m; ++c) {
             rows[which[c]].for_each([&](int64_t, double) { ++present; });
-            norm2.push_back(own_norm2(rows[which[c]]));
+            norm2.push_back(needs_norm() ? norm2_of(rows[which[c]]) : 0);
         }
         norm2.resize(size_t(m + 3));  // so that four can be read from anywhere
         padded = (d + kDoubles - 1) / kDoubles * kDoubles;
-        line = m;
+        line = (m + 3) / 4 * 4;
         if constexpr (bytes) {
             if (kernel.by_product() && d <= kIntegerColumns) {
                 form = Form::pairs;
@@ -295,8 +367,8 @@ class Panel {
                 return;
             }
         }
-        if (kernel.by_product() && (d <= kSmall || 2 * present < m * d)) {
-            form = dense || d <= kSmall ? Form::lines : Form::placed;
+        if (kernel.by_product() && (d <= kSmall || (2 * present < m * d && (m > kFew || !dense)))) {
+            form = 2 * present >= m * d ? Form::full : dense || d <= kSmall ? Form::lines : Form::placed;
             pack_lines(rows, which);
             return;
         }
@@ -310,9 +382,10 @@ class Panel {
     void by_groups(const Rows& rows, const int64_t* order, int64_t begin, int64_t end, F&& f) const {
         constexpr bool bytes = std::is_same_v<typename Rows::Row, DenseRow<uint8_t>>;
         constexpr int64_t G = 12;  // rows at a time
-        std::vector<double> out(size_t(G * line)), wide(form == Form::tiles ? size_t(G * padded) : 0);
+        AlignedVector<double> out(size_t(G * line)), wide;
         std::vector<LaneList> lanes(form == Form::lines || form == Form::placed ? G : 0);
         std::vector<PairList> pairs(form == Form::pairs ? G : 0);
+        if (form == Form::tiles || form == Form::full) wide.resize(size_t(G * padded));
         if (form == Form::pairs && !bytes) throw std::invalid_argument("rows and supports are stored in different ways");
         for (int64_t t = begin; t < end; t += G) {
             const int64_t count = std::min<int64_t>(G, end - t);
@@ -327,15 +400,16 @@ class Panel {
                         pairs[size_t(r)].take(row);
                         continue;
                     }
-                if (form == Form::tiles) spread(row, wide.data() + r * padded, padded);
-                else lanes[size_t(r)].take(row);
+                if (wide.empty()) lanes[size_t(r)].take(row);
+                else spread(row, wide.data() + r * padded, padded);
             }
             switch (form) {
+                case Form::full: full_products(wide.data(), count, out.data()); break;
                 case Form::lines: line_products<false>(lanes.data(), count, out.data()); break;
                 case Form::placed: line_products<true>(lanes.data(), count, out.data()); break;
                 case Form::pairs: pair_products(pairs.data(), count, out.data()); break;
                 case Form::tiles:  // three rows: the registers hold their sums with four supports
-                    if (kernel.by_product()) products<3>(wide.data(), count, values.data(), m, padded, out.data());
+                    if (kernel.by_product()) products<3>(wide.data(), count, values.data(), m, padded, out.data(), line);
                     break;
             }
             for (int64_t r = 0; r < count; ++r) {
@@ -345,7 +419,9 @@ class Panel {
                         const double *x = wide.data() + r * padded, *z = values.data() + c * padded;
                         mine[c] = kernel.name == KernelName::chi2 ? distance<true>(x, z, padded) : distance<false>(x, z, padded);
                     }
-                apply(kernel, mine, norm2.data(), own_norm2(rows[order ? order[t + r] : t + r]), m);
+                const auto row = rows[order ? order[t + r] : t + r];
+                const double own = !needs_norm() ? 0 : wide.empty() ? norm2_of(row) : dense_norm2(wide.data() + r * padded);
+                apply(kernel, mine, norm2.data(), own, (m + 3) / 4 * 4);  // whole vectors, though nobody asks for the last
             }
             f(t, count, static_cast<const double*>(out.data()), line);
         }

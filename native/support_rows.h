@@ -129,7 +129,7 @@ class SupportRows {
                          : kernel.name == KernelName::chi2 ? sparse_distance<true>(x.stored, columns[c])
                                                            : sparse_distance<false>(x.stored, columns[c]);
         } else if (kernel.by_product()) {
-            products<1>(x.dense.data(), 1, values.data(), m, padded, out);
+            products<1>(x.dense.data(), 1, values.data(), m, padded, out, m);
         } else {
             for (int64_t c = 0; c < m; ++c) {
                 const double *row = x.dense.data(), *z = values.data() + c * padded;

@@ -1,6 +1,7 @@
 """Kernel values: against scikit-learn, against math.exp, and the same however work is cut up and stored."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -64,6 +65,42 @@ def test_values_do_not_depend_on_storage(name):
             assert np.array_equal(values(kernel(name), a, b), expected)
 
 
+def product(x, z):
+    """x·z by definition: column j is added to sum j mod 4, in order, with one rounding; then (0 + 1) + (2 + 3)."""
+    lanes = [0.0] * 4
+    for j, (a, b) in enumerate(zip(x.tolist(), z.tolist(), strict=True)):
+        lanes[j % 4] = float(Fraction(a) * Fraction(b) + Fraction(lanes[j % 4]))
+    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+
+
+@pytest.mark.parametrize("d", [1, 7, 22, 128, 131, 161])
+@pytest.mark.parametrize("density", [0.05, 0.4, 0.8, 1.0])
+@pytest.mark.parametrize("m", [1, 4, 9, 33, 47])
+def test_products_are_summed_as_defined(d, density, m):
+    """Every form of a panel: all columns, lists of them, pairs of bytes, tiles; groups of any width."""
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(50, d)) * (rng.random((50, d)) < density)
+    rows, supports = (7, 20, 49), rng.choice(m, 3)
+    expected = np.array([[product(X[i], X[j]) for j in supports] for i in rows])
+    for matrix in (X, sp.csr_array(X)):
+        found = values(NamedKernel("linear"), matrix, matrix[:m])
+        assert np.array_equal(found[np.ix_(rows, supports)], expected)
+    B = rng.integers(1, 256, (50, d)) * (rng.random((50, d)) < density)
+    B[10:20] = 255  # as large as sums get
+    assert np.array_equal(
+        values(NamedKernel("linear"), B.astype(np.uint8), B[:m].astype(np.uint8)), B @ B[:m].T
+    )
+
+
+def test_sums_of_bytes_do_not_overflow():
+    """2¹⁶ columns are the most that sums of 32 bits hold; beyond that they are of doubles."""
+    for d in (2**16, 2**16 + 1):
+        X = np.full((3, d), 255, dtype=np.uint8)
+        X[1, ::2] = 0
+        exact = X.astype(np.int64) @ X.T.astype(np.int64)
+        assert np.array_equal(values(NamedKernel("linear"), X, X), exact)
+
+
 @pytest.mark.parametrize("name", BY_NAME)
 @pytest.mark.parametrize("density", [0.02, 1.0])
 def test_values_do_not_depend_on_panels_or_ranges(name, density):
@@ -102,6 +139,32 @@ def test_scores_are_summed_support_by_support(name):
             panel.add_scores(k.rows(X), begin, min(begin + 8, 37), coef[which], scores)
     _core.add_products(gram, coef, products)
     assert np.array_equal(scores, expected) and np.array_equal(products, expected)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("kept", [[], [0, 4], [1, 2, 3], [0, 1, 2, 3, 4]])
+def test_kept_columns_change_no_sum(kept, columns):
+    """Values kept from before, and values to be kept, by several threads: the same scores to the bit."""
+    rng = np.random.default_rng(2)
+    X, n = rng.random((5001, 6)), 5001
+    k, supports, coef = (
+        kernel("rbf"),
+        np.array([9, 700, 11, 5000, 42]),
+        rng.integers(-1, 2, (5, columns)) * 1.0,
+    )
+    gram = values(k, X, X[supports])
+    scores, expected = np.zeros((n, columns)), np.zeros((n, columns))
+    for j in range(5):
+        expected += gram[:, j : j + 1] * coef[j]
+    new = [j for j in range(5) if j not in kept]
+    keep = {j: np.empty(n) for j in new[1:]}
+    panel = k.panels(X)(supports[new])
+    panel.add_scores(k.rows(X), 0, n, coef, scores, {j: gram[:, j].copy() for j in kept}, keep, 3)
+    assert np.array_equal(scores, expected)
+    assert all(np.array_equal(column, gram[:, j]) for j, column in keep.items())
+    for wrong in ({5: gram[:, 0].copy()}, {0: np.zeros(n - 1)}):
+        with pytest.raises(ValueError, match=r"does not fit|other shapes"):
+            panel.add_scores(k.rows(X), 0, n, coef, scores, wrong, {}, 1)
 
 
 @given(st.lists(st.floats(-745, 0), min_size=1, max_size=9))

@@ -380,6 +380,7 @@ class Panel:
     ) -> None: ...
 
 def add_products(values: Floats, coef: Floats, scores: Floats) -> None: ...
+
 class Rounding:
     """How far float scores may be from the exact ones: size times slack."""
 

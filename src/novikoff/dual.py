@@ -27,7 +27,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.dualmodel import PANEL, DualModel
-from novikoff.kernels import UNIT, Kernel, Rows, in_parallel
+from novikoff.kernels import Kernel, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
 NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient
