@@ -66,7 +66,7 @@ def test_values_do_not_depend_on_storage(name):
 
 
 def product(x, z):
-    """x·z by definition: column j is added to sum j mod 4, in order, with one rounding; then (0 + 1) + (2 + 3)."""
+    """x·z by definition: column j goes to sum j mod 4, in order, rounded once; then (0 + 1) + (2 + 3)."""
     lanes = [0.0] * 4
     for j, (a, b) in enumerate(zip(x.tolist(), z.tolist(), strict=True)):
         lanes[j % 4] = float(Fraction(a) * Fraction(b) + Fraction(lanes[j % 4]))
