@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int64_t kPart = 2048;  // rows that one thread adds scores to at a time
+constexpr int64_t kPart = 1024;  // rows that one thread takes at a time
 
 void check(const Panel& panel, const Rows& rows, const std::optional<Order>& order, int64_t begin, int64_t end) {
     const int64_t count = order ? int64_t(order->shape(0)) : rows.n();
@@ -43,22 +43,24 @@ void bind_gram(nb::module_& m) {
         .def(
             "values",
             [](const Panel& panel, const Rows& rows, std::optional<Order> order, int64_t begin, int64_t end,
-               Array<double, nb::ndim<2>, nb::c_contig> out) {
+               Array<double, nb::ndim<2>, nb::c_contig> out, int64_t jobs) {
                 check(panel, rows, order, begin, end);
                 const int64_t m = panel.size();
                 if (int64_t(out.shape(0)) != end - begin || int64_t(out.shape(1)) != m)
                     throw std::invalid_argument("the output has another shape");
                 double* to = out.data();
+                const int64_t* which = order ? order->data() : nullptr;
                 nb::gil_scoped_release nogil;
                 rows.visit([&](auto& r) {
-                    panel.by_groups(r, order ? order->data() : nullptr, begin, end,
-                                    [&](int64_t t, int64_t count, const double* k, int64_t line) {
-                                        for (int64_t r = 0; r < count; ++r)
-                                            std::memcpy(to + (t - begin + r) * m, k + r * line, size_t(m) * sizeof(double));
-                                    });
+                    in_parallel(begin, end, kPart, jobs, [&](int64_t first, int64_t last) {
+                        panel.by_groups(r, which, first, last, [&](int64_t t, int64_t count, const double* k, int64_t line) {
+                            for (int64_t i = 0; i < count; ++i)
+                                std::memcpy(to + (t - begin + i) * m, k + i * line, size_t(m) * sizeof(double));
+                        });
+                    });
                 });
             },
-            nb::arg("rows"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
+            nb::arg("rows"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("out"), nb::arg("jobs") = 1,
             "Write the kernel values of a range of rows (lines) with the supports (columns) into `out`.")
         .def(
             "add_scores",

@@ -1,6 +1,6 @@
-// Kernel values between rows: tiles of a Gram matrix whose entries depend on the two rows alone.
+// What a kernel value is: a number that depends on its two rows alone.
 //
-// An entry must not depend on how the work was cut into tiles or threads, nor on how a row is stored. So a
+// It must not depend on how the work was cut into panels or threads, nor on how a row is stored. So a
 // product x . z is defined by one order of summation: column j is added to accumulator j mod 4, in increasing
 // order of j, with one rounding a step (a fused multiply-add), and the four are added as (0 + 1) + (2 + 3).
 // Zeros change no accumulator, so sparse rows may leave them out, and dense rows may be taken 4 columns at a

@@ -2,8 +2,8 @@
 
 A score is s = Σ_j α_j·K(x_j, x) over the rows that were mistaken, the supports. Rows are visited in blocks.
 The scores of *all* rows by the updates of the blocks before are kept; inside a block an update adds its
-kernel values with the rest of the block, and when the block is done its new supports are added to all rows by
-one tiled product. So a kernel value is computed once for an update, by fast code, and an epoch costs what its
+kernel values with the rest of the block, and when the block is done its new supports are added to all rows
+together. So a kernel value is computed once for an update, by fast code, and an epoch costs what its
 updates cost. The values of a support that comes a second time are kept, as far as the cache goes.
 
 Decisions are exact for the kernel values as computed: a float score is trusted where it lies outside its own
@@ -30,9 +30,9 @@ from novikoff.dualmodel import PANEL, DualModel
 from novikoff.kernels import Kernel, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
-NEW_SUPPORTS = 64  # wanted in a block: enough for the tiled product to be efficient
+NEW_SUPPORTS = 64  # wanted in a block: enough for their products to be efficient
 BLOCK = (256, 8192)  # rows of a block, at least and at most
-AHEAD = 9  # rows of a block whose kernel values with the rest of it are computed together
+AHEAD = 8  # rows of a block whose kernel values with the rest of it are computed together
 PART = 2048  # rows that one thread adds scores to at a time
 
 
@@ -157,14 +157,8 @@ class DualLearner:
         new = [k for k, column in enumerate(kept) if column is None]
         values = np.empty((end - at, len(places)))
         fresh = values if len(new) == len(places) else np.empty((end - at, len(new)))
-        panel = self.panel(block[places[new]])
-
-        def fill(begin: int) -> None:
-            last = min(begin + PART, end)
-            panel.values(self.rows, block, begin, last, fresh[begin - at : last - at])
-
         if new:
-            in_parallel(fill, range(at, end, PART), self.jobs)
+            self.panel(block[places[new]]).values(self.rows, block, at, end, fresh, self.jobs)
         if fresh is not values:
             values[:, new] = fresh
         for k, column in enumerate(kept):
@@ -327,10 +321,8 @@ class DualLearner:
     # -- what came of it
     def squares(self) -> Floats:
         """‖w‖² of each column."""
-        total = self.earlier.squares.copy()
-        for update in self.updates:
-            total += update.gain
-        return np.maximum(total, 0.0)
+        gains = np.array([self.earlier.squares, *(u.gain for u in self.updates)])
+        return np.maximum(np.add.accumulate(gains)[-1], 0.0)  # one after another, unlike sum
 
     def model(self) -> DualModel:
         """What has been learned, with what was before. May be asked for when a call was interrupted."""

@@ -23,7 +23,7 @@ from novikoff.arrays import is_sparse, with_one_index_width
 from novikoff.kernels import UNIT, Kernel, Panel, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
-PANEL = 128  # supports a panel: enough for a tile, few enough for the cache
+PANEL = 128  # supports a panel: enough to be worth reading a row, few enough for the cache
 PART = 2048  # rows that a thread takes at a time
 VALUES = 1 << 21  # kernel values that a thread holds at a time
 

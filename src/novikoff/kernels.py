@@ -31,6 +31,7 @@ UNIT = 2.0**-53
 ROOM = 1.001  # on bounds of kernel values: more than any rounding of theirs
 LARGEST = 480  # log₂ of √K(x, x): sums of 2⁶⁰ values of twice that are finite
 LENGTHS = 2.0**-480, 2.0**480  # of rows of which squared lengths are needed
+PART = 2048  # rows that a function of two blocks is given at a time
 TILE = 512  # rows and columns of a given matrix that are looked at together
 DIAGONAL = 32  # rows a block when a function is asked for K(x, x)
 ASYMMETRY = 1e-5  # relative to the largest value: float32 sums are as far apart
@@ -45,7 +46,9 @@ class Panel(Protocol):
     def size(self) -> int:
         """How many supports it has."""
 
-    def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, /) -> None:
+    def values(
+        self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, jobs: int = 1, /
+    ) -> None:
         """Write the values of rows order[begin:end] (lines) with the supports (columns) into `out`."""
 
     def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
@@ -274,8 +277,14 @@ class _PythonPanel:
         part = rows[begin:end] if order is None else rows[order[begin:end]]
         return self._values(part)
 
-    def values(self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, /) -> None:
-        out[...] = self._block(rows, order, begin, end)
+    def values(
+        self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, jobs: int = 1, /
+    ) -> None:
+        def fill(first: int) -> None:
+            last = min(first + PART, end)
+            out[first - begin : last - begin] = self._block(rows, order, first, last)
+
+        in_parallel(fill, range(begin, end, PART), jobs)
 
     def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
         block = np.ascontiguousarray(self._block(rows, None, begin, end))
