@@ -1,12 +1,14 @@
 // Panels: some rows, the supports, in a form that many other rows can be multiplied with.
 //
-// Supports lie side by side, up to 32 in a group: for each column a line of their values. A row is taken as a list of
-// its columns that are not zero, and each of these multiplies one line, so zeros cost nothing and no sum has to be
-// gathered from the parts of a register. There are three forms, which give the same values bit for bit (gram.h):
+// Supports lie side by side, up to 32 in a group: for each column a line of their values. A number of a row multiplies
+// one line, so no sum has to be gathered from the parts of a register, and zeros can be left out. The forms give the
+// same values bit for bit (gram.h):
 //
-//     lines      doubles; of sparse rows, which may have very many columns, only the columns that a group has
-//     pairs      uint8 as int16, exactly: two columns in one step of 32 bits for each support
-//     tiles      supports one after another, for rows of many columns that are hardly ever zero, and for distances
+//     full      rows of a few columns, hardly ever zero: all columns in turn
+//     lines     a list of the columns that are not zero
+//     placed    the same for sparse rows, which may have very many columns: a group has lines for its own only
+//     pairs     uint8 as int16, exactly: a list of pairs of columns, both of them in one step
+//     tiles     supports one after another: rows of many columns, hardly ever zero or met by few supports; distances
 #pragma once
 
 #include <new>
@@ -385,7 +387,8 @@ class Panel {
         AlignedVector<double> out(size_t(G * line)), wide;
         std::vector<LaneList> lanes(form == Form::lines || form == Form::placed ? G : 0);
         std::vector<PairList> pairs(form == Form::pairs ? G : 0);
-        if (form == Form::tiles || form == Form::full) wide.resize(size_t(G * padded));
+        const bool made_dense = form == Form::tiles || form == Form::full;
+        if (made_dense) wide.resize(size_t(G * padded));
         if (form == Form::pairs && !bytes) throw std::invalid_argument("rows and supports are stored in different ways");
         for (int64_t t = begin; t < end; t += G) {
             const int64_t count = std::min<int64_t>(G, end - t);
@@ -400,8 +403,8 @@ class Panel {
                         pairs[size_t(r)].take(row);
                         continue;
                     }
-                if (wide.empty()) lanes[size_t(r)].take(row);
-                else spread(row, wide.data() + r * padded, padded);
+                if (made_dense) spread(row, wide.data() + r * padded, padded);
+                else lanes[size_t(r)].take(row);
             }
             switch (form) {
                 case Form::full: full_products(wide.data(), count, out.data()); break;
@@ -420,7 +423,7 @@ class Panel {
                         mine[c] = kernel.name == KernelName::chi2 ? distance<true>(x, z, padded) : distance<false>(x, z, padded);
                     }
                 const auto row = rows[order ? order[t + r] : t + r];
-                const double own = !needs_norm() ? 0 : wide.empty() ? norm2_of(row) : dense_norm2(wide.data() + r * padded);
+                const double own = !needs_norm() ? 0 : made_dense ? dense_norm2(wide.data() + r * padded) : norm2_of(row);
                 apply(kernel, mine, norm2.data(), own, (m + 3) / 4 * 4);  // whole vectors, though nobody asks for the last
             }
             f(t, count, static_cast<const double*>(out.data()), line);

@@ -322,7 +322,8 @@ class DualLearner:
     def squares(self) -> Floats:
         """‖w‖² of each column."""
         gains = np.array([self.earlier.squares, *(u.gain for u in self.updates)])
-        return np.maximum(np.add.accumulate(gains)[-1], 0.0)  # one after another, unlike sum
+        total: Floats = np.add.accumulate(gains)[-1]  # one after another, unlike a sum
+        return np.maximum(total, 0.0)
 
     def model(self) -> DualModel:
         """What has been learned, with what was before. May be asked for when a call was interrupted."""
