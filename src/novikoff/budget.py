@@ -432,6 +432,7 @@ def budget_learner(
     n_classes: int,
     like: Any,
     *,
+    sparse: bool | None = None,
     budget: int | None = None,
     policy: str = "projectron",
     joint: bool = False,
@@ -455,8 +456,8 @@ def budget_learner(
     }
     if not isinstance(kernel, NamedKernel):
         return _CalledLearner(kernel, n_classes, **options)
-    # values do not depend on how supports are kept: sparse where that is faster
-    sparse = is_sparse(like) and 16 * like.nnz < like.shape[0] * like.shape[1]
+    if sparse is None:  # values do not depend on how supports are kept: sparse where that is faster
+        sparse = is_sparse(like) and 16 * like.nnz < like.shape[0] * like.shape[1]
     return row_learner(kernel, n_classes, like.shape[1], sparse=sparse, **options)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def fit(learner: BudgetLearner, X: Any, labels: Ints, plan: Plan) -> Run:
                 print(record_line(record), file=sys.stderr)
             if run.converged or (plan.callback is not None and plan.callback(record) is True):
                 break
-        _judge(learner, X, labels, run, plan.n_jobs)
+        judge(learner, [(X, labels)], run, plan.n_jobs)
     except KeyboardInterrupt:
         run.interrupted = True
     return run
@@ -50,23 +51,32 @@ def learn(learner: BudgetLearner, X: Any, labels: Ints) -> Run:
 
 
 def _pass(learner: BudgetLearner, X: Any, labels: Ints, order: Rows | None, epoch: int) -> Record:
-    started, mistakes = time.perf_counter(), learner.n_mistakes
-    updates = learner.visit_rows(X, labels, order)
-    record: Record = {"epoch": epoch + 1, "mistakes": learner.n_mistakes - mistakes, "updates": updates}
-    return record | {"norm": learner.norm(), "seconds": time.perf_counter() - started}
+    started, mistakes, updates = time.perf_counter(), learner.n_mistakes, learner.n_updates
+    learner.visit_rows(X, labels, order)
+    return record(learner, epoch, mistakes, updates, started)
 
 
-def _judge(learner: BudgetLearner, X: Any, labels: Ints, run: Run, n_jobs: int | None) -> None:
+def record(learner: BudgetLearner, epoch: int, mistakes: int, updates: int, started: float) -> Record:
+    """What an epoch did, which began with so many mistakes and updates."""
+    counts = {"mistakes": learner.n_mistakes - mistakes, "updates": learner.n_updates - updates}
+    return {"epoch": epoch + 1} | counts | {"norm": learner.norm(), "seconds": time.perf_counter() - started}
+
+
+def judge(learner: BudgetLearner, rows: Iterable[tuple[Any, Ints]], run: Run, n_jobs: int | None) -> None:
     """Is every row strictly on its own side? The signs of scores are exact; differences of them are not."""
-    scores = learner.scores(X, averaged=False, n_jobs=n_jobs)
-    run.consistent = run.converged or bool((learner.winners(scores) == labels).all())
+    columns = np.arange(learner.n_columns) if learner.n_columns > 1 else 1
+    consistent, lowest = True, np.full(learner.n_columns, math.inf)
+    for X, labels in rows:
+        scores = learner.scores(X, averaged=False, n_jobs=n_jobs)
+        consistent = consistent and bool((learner.winners(scores) == labels).all())
+        margins = np.where(labels[:, None] == columns, scores, -scores)
+        lowest = np.minimum(lowest, margins.min(axis=0, initial=math.inf))
+    run.consistent = run.converged or consistent
     if learner.joint:
         return
-    positive = labels[:, None] == (1 if learner.n_columns == 1 else np.arange(learner.n_columns))
-    margins = np.where(positive, scores, -scores)
-    if margins.min(initial=math.inf) > 0:
+    if lowest.min() > 0:
         run.verdict, run.consistent = "separated", True
     if learner.native.size and not isinstance(learner.kernel, PrecomputedKernel):
         alpha = learner.coefficients(averaged=False)
         squares = np.sum(alpha * learner.scores(learner.vectors, averaged=False), axis=0)
-        run.margin = float((margins.min(axis=0) / np.sqrt(np.maximum(squares, 5e-324))).min())
+        run.margin = float((lowest / np.sqrt(np.maximum(squares, 5e-324))).min())

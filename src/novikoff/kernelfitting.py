@@ -12,7 +12,14 @@ from novikoff import budgettraining, dualtraining
 from novikoff.budget import BudgetLearner, budget_learner, own_generator
 from novikoff.conjunctions import MonotoneConjunction
 from novikoff.dualmodel import DualModel
-from novikoff.kernels import FunctionKernel, Kernel, NamedKernel, PrecomputedKernel, kernel_by_name
+from novikoff.kernels import (
+    WITH_GAMMA,
+    FunctionKernel,
+    Kernel,
+    NamedKernel,
+    PrecomputedKernel,
+    kernel_by_name,
+)
 from novikoff.model import Floats, Ints
 from novikoff.report import Report
 from novikoff.training import Plan, Run
@@ -62,19 +69,30 @@ class KernelSettings:
 
     def begin(self, X: Any, n_classes: int, rng: np.random.Generator) -> Fitted:
         """Nothing learned yet, for rows such as those of X."""
-        kernel, joint = self.make_kernel(X), self._is_joint(n_classes)
-        if self.budget is None:
-            return DualModel.empty(kernel, n_classes, joint=joint, like=X)
+        if self.budget is not None:
+            return self.begin_budget(X, n_classes, rng)
+        return DualModel.empty(self.make_kernel(X), n_classes, joint=self._is_joint(n_classes), like=X)
+
+    def begin_budget(
+        self, X: Any, n_classes: int, rng: np.random.Generator, *, sparse: bool | None = None
+    ) -> BudgetLearner:
+        """The same with a budget; `sparse` supports can have columns added to them. None: as suits X."""
         return budget_learner(
-            kernel,
+            self.make_kernel(X),
             n_classes,
             X,
-            budget=int(self.budget),
+            sparse=sparse,
+            budget=self.budget,
             policy=self.budget_policy,
-            joint=joint,
+            joint=self._is_joint(n_classes),
             tie_is_mistake=self.ties == "mistake",
             rng=own_generator(rng),
         )
+
+    @property
+    def gamma_by_rows(self) -> bool:
+        """Whether only all training rows tell what gamma is."""
+        return isinstance(self.gamma, str) and self.kernel in WITH_GAMMA
 
     def _is_joint(self, n_classes: int) -> bool:
         return self.multiclass == "joint" and n_classes > 2

@@ -31,12 +31,14 @@ UNIT = 2.0**-53
 ROOM = 1.001  # on bounds of kernel values: more than any rounding of theirs
 LARGEST = 480  # log₂ of √K(x, x): sums of 2⁶⁰ values of twice that are finite
 LENGTHS = 2.0**-480, 2.0**480  # of rows of which squared lengths are needed
+SUMMED = 256  # rows whose values are summed exactly, together
 PART = 2048  # rows that a function of two blocks is given at a time
 TILE = 512  # rows and columns of a given matrix that are looked at together
 DIAGONAL = 32  # rows a block when a function is asked for K(x, x)
 ASYMMETRY = 1e-5  # relative to the largest value: float32 sums are as far apart
 
 BY_NAME = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")
+WITH_GAMMA = ("poly", "rbf", "laplacian", "chi2")
 
 
 class Panel(Protocol):
@@ -149,7 +151,7 @@ class NamedKernel(Kernel):
     def __str__(self) -> str:
         """The name with the numbers that belong to it."""
         said = [self.name]
-        if self.name not in ("linear", "cosine"):
+        if self.name in WITH_GAMMA:
             said.append(f"gamma={self.gamma:.6g}")
         if self.name == "poly":
             said += [f"degree={self.degree}", f"coef0={self.coef0:.6g}"]
@@ -245,25 +247,64 @@ def kernel_by_name(
 ) -> NamedKernel:
     """A kernel with its parameters, as the training rows decide them where gamma is 'scale' or 'auto'."""
     if isinstance(gamma, str):
-        variance = _variance(X) if gamma == "scale" else 1.0
-        gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+        if name not in WITH_GAMMA:
+            gamma = 1.0
+        else:
+            spread = Spread()
+            if gamma == "scale":
+                spread.add(X)
+            gamma = spread.gamma(gamma, X.shape[1])
     return NamedKernel(name, float(gamma), float(coef0), int(degree) if name == "poly" else 1, offset)
 
 
-def _variance(X: Any) -> float:
-    """The variance of all values, zeros included: the same however they are stored."""
-    sums, squares = [], []
-    for begin in range(0, X.shape[0], 256):
-        end = min(begin + 256, X.shape[0])
-        part = X.data[X.indptr[begin] : X.indptr[end]] if is_sparse(X) else X[begin:end].ravel()
-        values = np.ascontiguousarray(part, dtype=np.float64)
-        sums.append(_core.exact_dot(values, np.ones(len(values)))[1])
-        squares.append(_core.exact_dot(values, values)[1])
-    if not np.isfinite(squares).all():
-        return 0.0  # the kernel will refuse such rows
-    count = X.shape[0] * X.shape[1]
-    mean = Fraction(math.fsum(sums)) / count
-    return max(float(Fraction(math.fsum(squares)) / count - mean * mean), 0.0)
+class Spread:
+    """The variance of all values of rows, zeros included: the same however they are stored or come in blocks.
+
+    >>> spread = Spread()
+    >>> spread.add(np.array([[1.0, 3.0]]))
+    >>> spread.add(np.array([[5.0, 7.0]]))
+    >>> spread.gamma("scale", 2), spread.gamma("auto", 2)
+    (0.1, 0.5)
+    """
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._part: list[Floats] = []  # values of the rows since the last multiple of SUMMED
+        self._sums: list[float] = []
+        self._squares: list[float] = []
+
+    def add(self, X: Any) -> None:
+        """More rows."""
+        begin = 0
+        while begin < X.shape[0]:
+            end = min(begin + SUMMED - self._rows % SUMMED, X.shape[0])
+            values = X.data[X.indptr[begin] : X.indptr[end]] if is_sparse(X) else X[begin:end].ravel()
+            self._part.append(np.array(values, dtype=np.float64))  # a copy: blocks may be overwritten
+            self._rows += end - begin
+            if self._rows % SUMMED == 0:
+                self._sum_up()
+            begin = end
+
+    def _sum_up(self) -> None:
+        values = np.concatenate(self._part) if self._part else np.zeros(0)
+        self._sums.append(_core.exact_dot(values, np.ones(len(values)))[1])
+        self._squares.append(_core.exact_dot(values, values)[1])
+        self._part = []
+
+    def variance(self, n_features: int) -> float:
+        """Of all values; 0 where it overflows: the kernel will refuse such rows."""
+        if self._part:
+            self._sum_up()
+        count = self._rows * n_features
+        if not count or not np.isfinite(self._squares).all():
+            return 0.0
+        mean = Fraction(math.fsum(self._sums)) / count
+        return max(float(Fraction(math.fsum(self._squares)) / count - mean * mean), 0.0)
+
+    def gamma(self, rule: str, n_features: int) -> float:
+        """What scikit-learn calls gamma='scale' or 'auto'."""
+        variance = self.variance(n_features) if rule == "scale" else 1.0
+        return 1 / (n_features * variance) if n_features and variance > 0 else 1.0
 
 
 # ---- values from Python ------------------------------------------------------------------------------

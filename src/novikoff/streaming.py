@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from novikoff import _core
 from novikoff.arrays import rows_of
 from novikoff.checkpoint import Checkpoint
 from novikoff.labels import Ints, StreamClasses, UnseenClass, as_text
-from novikoff.model import Model, Settings, raise_problem
+from novikoff.model import Learner, Model, Settings, raise_problem
 from novikoff.scaling import Scaling
 from novikoff.sources.block import Block, Floats, Labels, Matrix, gather
 from novikoff.sources.source import Source
@@ -39,6 +40,28 @@ class Progress:
 
 
 Watch = Callable[[Progress], None]
+
+
+class Grows(Protocol):
+    """What learns from a source: it may be given classes and columns between two visits."""
+
+    n_classes: int
+
+    @property
+    def learners(self) -> Sequence[Learner]:
+        """Those that count rows passed over."""
+
+    def total(self, count: str, /) -> int:
+        """How many mistakes or updates so far."""
+
+    def widen(self, n_features: int, /) -> None:
+        """Make room for so many columns."""
+
+    def resize(self, n_features: int, /) -> None:
+        """Have exactly so many columns."""
+
+    def grow(self, n_classes: int, /) -> None:
+        """Add classes."""
 
 
 class SourceExamples(Examples):
@@ -96,7 +119,7 @@ class SourceExamples(Examples):
     def _labels(self, block: Block) -> Ints:
         return self.classes.find(self._given(block), block.where)
 
-    def epoch(self, model: Model) -> Iterator[Visit]:
+    def epoch(self, model: Grows) -> Iterator[Visit]:
         rows = 0
         started, mistakes, skip = time.perf_counter(), model.total("mistakes"), self.skip
         self.epochs, self.skip, self.visited = self.epochs + 1, 0, self.visited if skip else 0
@@ -122,7 +145,7 @@ class SourceExamples(Examples):
         if not rows:
             raise ValueError(f"{self.source.name}: there are no rows to learn from.")
 
-    def _parts(self, model: Model, block: Block, begin: int) -> Iterator[Visit]:
+    def _parts(self, model: Grows, block: Block, begin: int) -> Iterator[Visit]:
         """The block from row `begin`; where classes grow, cut at the first row of each new one."""
         known, labels = self.classes.n_classes, self._labels(block)
         if not self.classes.grows:
@@ -143,7 +166,7 @@ class SourceExamples(Examples):
                 else:
                     yield visit
 
-    def _pass_over(self, model: Model, visit: Visit) -> None:
+    def _pass_over(self, model: Grows, visit: Visit) -> None:
         """Rows of the only class so far: they cannot be mistaken, but they count as visits."""
         for learner in model.learners:
             order = visit.order
@@ -270,7 +293,7 @@ def _fit_in_passes(
 ) -> tuple[Fitting, Run]:
     measured = scale in ("standard", "maxabs")
     if not examples.can_repeat:
-        _check_one_pass(examples, plan, measured, balanced)
+        check_one_pass(examples, plan, measured, {"balanced class weights": balanced})
     examples.scaling = Scaling("unit") if scale == "unit" else None
     fitting = Fitting(Model(2, 0, settings), examples, plan)
     if checkpoint is not None and checkpoint.exists():
@@ -290,16 +313,15 @@ def _fit_in_passes(
             fitting = Fitting(Model(2, 0, settings), examples, plan)
 
 
-def _check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, balanced: bool) -> None:
+def check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, more: dict[str, bool]) -> None:
     """Refuse what needs a second pass over something that can be read only once."""
     source, classes = examples.source, examples.classes
     wanted = {
         f"max_epochs={plan.max_epochs}": plan.max_epochs > 1,
         "scaling by column": measured,
-        "balanced class weights": balanced,
         "finding the classes first (declare them, or let them grow)": not classes.grows
         and classes.declared is None,
-    }
+    } | more
     for what, needed in wanted.items():
         if needed:
             raise ValueError(f"{source.name} can be read only once, which is not enough for {what}.")

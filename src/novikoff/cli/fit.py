@@ -114,14 +114,14 @@ def fit(
     For example: novikoff fit train.svm --test test.svm --epochs 5 --average --model spam.novikoff
 
     The files are read block by block in their own order, so they may be far larger than memory. Ctrl-C saves
-    what has been learned so far. With --kernel they are read into memory; with --dask they are read by the
-    workers of a cluster, which learn from them side by side.
+    what has been learned so far. With --kernel they are read into memory, unless --budget and --order cyclic
+    are given; with --dask they are read by the workers of a cluster, which learn from them side by side.
     """
     from novikoff.sources.bytestream import ByteStream
 
     kernels.settle(ctx, learning, passes)
     cluster.settle(ctx, data)
-    in_memory = passes.in_memory or kernels.kernel is not None
+    in_memory = passes.in_memory or (kernels.kernel is not None and not kernels.streams(passes))
     files = ByteStream(data)  # whether they are there
     if test:
         ByteStream(test)
@@ -148,7 +148,9 @@ def fit(
             learned = _learn(source, classes, learning, plan, watch, checkpoint, made)
         else:
             made |= shaping(kernels)
-            learned = kernelfit.learn(source, classes, kernels, learning, plan, watch, made)
+            learned = kernelfit.learn(
+                source, classes, kernels, learning, plan, watch, made, in_memory=in_memory
+            )
         if source is not None:
             skipped = source.skipped  # of the last pass
     runs = not in_memory and classes.seen is not None and classes.seen.are_long

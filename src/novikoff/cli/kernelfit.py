@@ -11,16 +11,18 @@ from novikoff.cli.options import Learning, default, flag_of, given_on, option, r
 from novikoff.parameters import KERNEL_PARAMETERS
 
 if TYPE_CHECKING:
+    from novikoff.kernelfitting import Fitted, KernelSettings
     from novikoff.labels import StreamClasses
     from novikoff.models.kernel import KernelModel
+    from novikoff.scaling import Scaling
     from novikoff.sources.source import Source
     from novikoff.streaming import Watch
-    from novikoff.training import Plan
+    from novikoff.training import Plan, Run
 
 LINEAR_ONLY = (
     *("rule", "average", "margin", "C", "intercept_scaling", "class_weight", "weight"),
     *("early_stopping", "validation_fraction", "n_epochs_no_change"),
-    *("cache", "checkpoint", "every", "resume"),
+    *("checkpoint", "every", "resume"),
 )
 STARTS_OTHERWISE = ("fit_intercept", "multiclass", "order")
 
@@ -58,6 +60,17 @@ class Kernels:
             for name in STARTS_OTHERWISE:
                 if hasattr(group, name) and name not in given:
                     setattr(group, name, KERNEL_PARAMETERS[name].default)
+        if "cache" in given and not self.streams(*groups):
+            raise typer.BadParameter(
+                "is only possible with --kernel where rows are read again and again: with --budget and "
+                "--order cyclic.",
+                param_hint="--cache",
+            )
+
+    def streams(self, *groups: Any) -> bool:
+        """Whether rows are read block by block: with a budget, in the order they come in."""
+        in_order = any(getattr(group, "order", "") == "cyclic" for group in groups)
+        return self.budget is not None and in_order and self.kernel != "monotone_conjunction"
 
     def _check_kernel(self, given: set[str]) -> None:
         if self.kernel != "poly" and given & {"degree", "coef0"}:
@@ -88,21 +101,31 @@ def learn(
     plan: Plan,
     watch: Watch | None,
     made: dict[str, Any],
+    *,
+    in_memory: bool,
 ) -> KernelModel:
-    """Read all rows into memory, and learn from them."""
-    from novikoff.arrays import read_matrix
-    from novikoff.dualtraining import sound
-    from novikoff.kernelfitting import KernelSettings
+    """Learn from all rows at once, or block by block."""
     from novikoff.models.kernel import KernelModel
-    from novikoff.sources.block import by_name
-    from novikoff.streaming import SourceExamples
 
-    examples = SourceExamples(source, classes, watch=watch)
-    X, labels, weights = examples.read_all(learning.scale, balanced=False)
-    if weights is not None:
-        raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
-    classes.check_two(source.name)
-    settings = KernelSettings(
+    settings = _settings(kernels, learning)
+    how = _from_memory if in_memory else _from_blocks
+    dual, scaling, run = how(source, classes, settings, learning, plan, watch)
+    return KernelModel(
+        dual,
+        classes.labels,
+        source.features,
+        predict_with=kernels.predict_with,
+        scaling=scaling,
+        parameters={name: value for name, value in made.items() if name not in LINEAR_ONLY},
+        run=run,
+        order=plan.order,
+    )
+
+
+def _settings(kernels: Kernels, learning: Learning) -> KernelSettings:
+    from novikoff.kernelfitting import KernelSettings
+
+    return KernelSettings(
         kernel=kernels.kernel,
         gamma=read("gamma", kernels.gamma),
         degree=kernels.degree,
@@ -116,15 +139,40 @@ def learn(
         budget_policy=kernels.budget_policy,
         cache_mb=kernels.cache_mb,
     )
+
+
+def _from_memory(
+    source: Source,
+    classes: StreamClasses,
+    settings: KernelSettings,
+    learning: Learning,
+    plan: Plan,
+    watch: Watch | None,
+) -> tuple[Fitted, Scaling | None, Run]:
+    from novikoff.arrays import read_matrix
+    from novikoff.dualtraining import sound
+    from novikoff.sources.block import by_name
+    from novikoff.streaming import SourceExamples
+
+    examples = SourceExamples(source, classes, watch=watch)
+    X, labels, weights = examples.read_all(learning.scale, balanced=False)
+    if weights is not None:
+        raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
+    classes.check_two(source.name)
     with by_name(examples.where, source.features):
         dual, run = settings.fit(sound(read_matrix(X)), labels, classes.n_classes, plan)
-    return KernelModel(
-        dual,
-        classes.labels,
-        source.features,
-        predict_with=kernels.predict_with,
-        scaling=examples.scaling,
-        parameters={name: value for name, value in made.items() if name not in LINEAR_ONLY},
-        run=run,
-        order=plan.order,
-    )
+    return dual, examples.scaling, run
+
+
+def _from_blocks(
+    source: Source,
+    classes: StreamClasses,
+    settings: KernelSettings,
+    learning: Learning,
+    plan: Plan,
+    watch: Watch | None,
+) -> tuple[Fitted, Scaling | None, Run]:
+    from novikoff import budgetstreaming
+
+    learned = budgetstreaming.fit(source, classes, settings, plan, scale=learning.scale, watch=watch)
+    return learned.learner, learned.scaling, learned.run
