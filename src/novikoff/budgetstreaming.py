@@ -6,7 +6,6 @@ blocks. Classes and columns may grow while it learns.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from novikoff.scaling import Scaling
 from novikoff.sources.block import Block, by_name
 from novikoff.sources.source import Source
 from novikoff.streaming import SourceExamples, Watch, check_one_pass
-from novikoff.training import Plan, Run, Visit, record_line
+from novikoff.training import Plan, Record, Run, Visit
 
 
 @dataclass
@@ -49,22 +48,15 @@ def fit(
     examples = SourceExamples(source, classes, watch=watch)
     settings = _after_a_look(examples, settings, plan, scale)
     growing, run = _Growing(examples, settings, plan), Run()
+
+    def one_pass(epoch: int) -> Record:
+        started, mistakes, updates = time.perf_counter(), growing.total("mistakes"), growing.total("updates")
+        for visit in examples.epoch(growing):
+            growing.learn(visit)
+        return budgettraining.record(growing.learner, epoch, mistakes, updates, started)
+
     try:
-        for epoch in range(plan.max_epochs):
-            started, mistakes, updates = (
-                time.perf_counter(),
-                growing.total("mistakes"),
-                growing.total("updates"),
-            )
-            for visit in examples.epoch(growing):
-                growing.learn(visit)
-            record = budgettraining.record(growing.learner, epoch, mistakes, updates, started)
-            run.history.append(record)
-            run.converged = record["updates"] == 0
-            if plan.verbose:
-                print(record_line(record), file=sys.stderr)
-            if run.converged or (plan.callback is not None and plan.callback(record) is True):
-                break
+        budgettraining.epochs(one_pass, plan, run)
         classes.check_two(source.name)
         if examples.can_repeat:
             rows = (growing.taken(visit) for visit in examples.each())

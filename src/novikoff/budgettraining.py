@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,21 +22,30 @@ def fit(learner: BudgetLearner, X: Any, labels: Ints, plan: Plan) -> Run:
         raise ValueError("order='worst' is not possible with a budget: rows are met one by one.")
     X, n = learner.checked(X), len(labels)
     run = Run(n_rows=n)
+
+    def one_pass(epoch: int) -> Record:
+        order = plan.rng.permutation(n) if plan.order == "shuffle" else np.arange(n, dtype=np.int64)
+        learner.n_rows = 0  # the same rows again
+        return _pass(learner, X, labels, order, epoch)
+
     try:
-        for epoch in range(plan.max_epochs):
-            order = plan.rng.permutation(n) if plan.order == "shuffle" else np.arange(n, dtype=np.int64)
-            learner.n_rows = 0  # the same rows again
-            record = _pass(learner, X, labels, order, epoch)
-            run.history.append(record)
-            run.converged = record["updates"] == 0
-            if plan.verbose:
-                print(record_line(record), file=sys.stderr)
-            if run.converged or (plan.callback is not None and plan.callback(record) is True):
-                break
+        epochs(one_pass, plan, run)
         judge(learner, [(X, labels)], run, plan.n_jobs)
     except KeyboardInterrupt:
         run.interrupted = True
     return run
+
+
+def epochs(one_pass: Callable[[int], Record], plan: Plan, run: Run) -> None:
+    """Pass over the rows until no update is made, or the plan ends it."""
+    for epoch in range(plan.max_epochs):
+        made = one_pass(epoch)
+        run.history.append(made)
+        run.converged = made["updates"] == 0
+        if plan.verbose:
+            print(record_line(made), file=sys.stderr)
+        if run.converged or (plan.callback is not None and plan.callback(made) is True):
+            break
 
 
 def learn(learner: BudgetLearner, X: Any, labels: Ints) -> Run:

@@ -108,8 +108,14 @@ def learn(
     from novikoff.models.kernel import KernelModel
 
     settings = _settings(kernels, learning)
-    how = _from_memory if in_memory else _from_blocks
-    dual, scaling, run = how(source, classes, settings, learning, plan, watch)
+    dual: Fitted
+    if in_memory:
+        dual, scaling, run = _from_memory(source, classes, settings, learning.scale, plan, watch)
+    else:
+        from novikoff import budgetstreaming
+
+        learned = budgetstreaming.fit(source, classes, settings, plan, scale=learning.scale, watch=watch)
+        dual, scaling, run = learned.learner, learned.scaling, learned.run
     return KernelModel(
         dual,
         classes.labels,
@@ -145,7 +151,7 @@ def _from_memory(
     source: Source,
     classes: StreamClasses,
     settings: KernelSettings,
-    learning: Learning,
+    scale: str | None,
     plan: Plan,
     watch: Watch | None,
 ) -> tuple[Fitted, Scaling | None, Run]:
@@ -155,24 +161,10 @@ def _from_memory(
     from novikoff.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)
-    X, labels, weights = examples.read_all(learning.scale, balanced=False)
+    X, labels, weights = examples.read_all(scale, balanced=False)
     if weights is not None:
         raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
     classes.check_two(source.name)
     with by_name(examples.where, source.features):
         dual, run = settings.fit(sound(read_matrix(X)), labels, classes.n_classes, plan)
     return dual, examples.scaling, run
-
-
-def _from_blocks(
-    source: Source,
-    classes: StreamClasses,
-    settings: KernelSettings,
-    learning: Learning,
-    plan: Plan,
-    watch: Watch | None,
-) -> tuple[Fitted, Scaling | None, Run]:
-    from novikoff import budgetstreaming
-
-    learned = budgetstreaming.fit(source, classes, settings, plan, scale=learning.scale, watch=watch)
-    return learned.learner, learned.scaling, learned.run
