@@ -175,7 +175,8 @@ class Rounds:
         while len(groups) > 1:
             groups = [[i for i in group if (0, i) in sums] for group in mixing.groups(len(groups))]
             members = self._members(groups)
-            level = {(k, g): (self.slices[k], [sums[k, i] for i in own]) for (k, g), own in members}
+            rows = [end - begin for begin, end in bounds]
+            level = {(k, g): ([sums[k, i] for i in own], rows[k]) for (k, g), own in members}
             sums = self._each(tasks.branch_sum, level)
         whole, end = sum(mixed.shares), mixed.standing.visits
         tops = [(self.slices[k], sums[k, 0], whole, end) for k in range(len(bounds))]

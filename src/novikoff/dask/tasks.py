@@ -85,9 +85,9 @@ def leaf_sum(
     return mixing.leaf_sum(before, [p if isinstance(p, Change) else p[0] for p in pieces], ns, visits)
 
 
-def branch_sum(before: Table, parts: Sequence[Sums]) -> Sums:
-    """The sum of sums."""
-    return mixing.branch_sum(parts, before.shape[1])
+def branch_sum(parts: Sequence[Sums], rows: int) -> Sums:
+    """The sum of sums, for a slice of so many rows."""
+    return mixing.branch_sum(parts, rows)
 
 
 def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
