@@ -171,6 +171,35 @@ def test_an_interrupt_keeps_what_was_learned(monkeypatch):
     assert learned.run.interrupted and 0 < learned.learner.n_visits < 400
 
 
+# ---- the estimator -----------------------------------------------------------------------------------
+def test_fit_source(tmp_path):
+    """As `fit` on the same rows in their order, with the names of the features; saved and loaded."""
+    X, y = some_rows(6, classes=3)
+    rows = "".join(f"{label} | " + " ".join(f"f{j}:{v!r}" for j, v in enumerate(row)) + "\n"
+                   for label, row in zip(y, X.tolist(), strict=True))  # fmt: skip
+    source = open_source(io.BytesIO(rows.encode()), format="vw", block_size=500)
+    model = KernelPerceptron(budget=15, max_epochs=3, random_state=0).fit_source(source)
+    other = KernelPerceptron(budget=15, max_epochs=3, random_state=0, order="cyclic").fit(X, y)
+    assert np.array_equal(model.decision_function(X), other.decision_function(X))
+    assert model.classes_.tolist() == [0, 1, 2] and model.features_.names([0, 8]) == ["f0", "f8"]
+    assert model.n_features_in_ == 9 and "rows as they came" in str(model.report())
+    model.save(tmp_path / "m.novikoff")
+    loaded = KernelPerceptron.load(tmp_path / "m.novikoff")
+    assert loaded.feature_names_in_.tolist() == [f"f{j}" for j in range(9)]
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        assert np.array_equal(loaded.predict(X), model.predict(X))
+    model.fit(X, y)  # columns are numbers again
+    assert not hasattr(model, "features_")
+
+
+def test_fit_source_says_what_it_needs():
+    source = open_source(io.BytesIO(text(*some_rows(0))))
+    with pytest.raises(ValueError, match="needs a budget: give one, or read all rows"):
+        KernelPerceptron().fit_source(source)
+    with pytest.raises(ValueError, match="kernel='monotone_conjunction' is not possible for a source"):
+        KernelPerceptron("monotone_conjunction", budget=3).fit_source(source)
+
+
 # ---- the command -------------------------------------------------------------------------------------
 def run(*arguments, stdin=None):
     return CliRunner().invoke(make_app(), [str(a) for a in arguments], input=stdin)

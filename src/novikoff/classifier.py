@@ -115,6 +115,15 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    def _set_source(self, features: Features, n_features: int, classes: Any) -> None:
+        """Take over what a source has told in a fit."""
+        self.features_ = features
+        self.features_.fixed = True
+        self.n_features_in_ = n_features
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._set_classes(Classes(classes))
+
     def _features(self, n_features: int) -> Features:
         """What a model file calls the columns."""
         names = vars(self).get("feature_names_in_")

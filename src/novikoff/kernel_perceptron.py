@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from numbers import Integral
 from os import PathLike, fspath
 from typing import Any, Self
@@ -14,20 +14,21 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff import kernelfitting
+from novikoff import budgetstreaming, kernelfitting
 from novikoff.arrays import as_objects
 from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
 from novikoff.dualmodel import DualModel
 from novikoff.dualtraining import sound
 from novikoff.kernelfitting import Fitted, KernelSettings, parameters_of
-from novikoff.kernels import PrecomputedKernel, Rows
-from novikoff.labels import Classes
+from novikoff.kernels import BY_NAME, PrecomputedKernel, Rows
+from novikoff.labels import Classes, StreamClasses
 from novikoff.model import Floats
 from novikoff.models.kernel import KernelModel
 from novikoff.models.kernelstate import kernel_state
 from novikoff.models.loading import load_classifier
 from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
 from novikoff.report import Report
+from novikoff.sources.source import Source
 from novikoff.training import Plan, Run
 
 
@@ -190,6 +191,48 @@ class KernelPerceptron(RowClassifier):
         self._set_features(raw, X)
         self._set_classes(Classes(classes))
         self._set_run(model, run)
+        self._warn_unless_separated()
+        return self
+
+    def fit_source(self, source: Source, classes: Any = None) -> Self:
+        """Learn from files, block by block, however large they are; with a budget, by a kernel with a name.
+
+        Rows are visited as they lie in the source, whatever `order` says, and every epoch reads it again; the
+        coefficients are those of ``order="cyclic"`` on the same rows in memory. gamma="scale" takes a pass
+        of its own.
+
+        Parameters
+        ----------
+        source : Source
+            What `novikoff.open_source` opened. Its features are kept as `features_`: open other files for
+            this model by ``open_source(path, features=model.features_)``.
+        classes : list of labels, optional
+            All classes, in the order that decides ties. Without it they are found, and sorted.
+
+        Examples
+        --------
+        >>> import io, novikoff
+        >>> rows = io.BytesIO(b"label,a,b\\nsame,1,1\\nother,1,-1\\nother,-1,1\\nsame,-1,-1\\n")
+        >>> source = novikoff.open_source(rows, format="csv")
+        >>> model = novikoff.KernelPerceptron("poly", degree=2, gamma=1, budget=4).fit_source(source)
+        >>> model.verdict_, model.predict([[2.0, 3.0], [2.0, -3.0]]).tolist()
+        ('separated', ['same', 'other'])
+        """
+        self._check_parameters()
+        if self.budget is None:
+            raise ValueError(
+                "a source is learned from block by block, which needs a budget: give one, or read all rows "
+                "into an array and call fit."
+            )
+        if self.kernel not in BY_NAME:
+            named = ", ".join(BY_NAME)
+            raise ValueError(f"kernel={self.kernel!r} is not possible for a source: expected one of {named}.")
+        declared = None if classes is None else list(classes)
+        plan, known = replace(self._plan(), order="cyclic"), StreamClasses(declared)
+        learned = budgetstreaming.fit(source, known, self._settings(), plan)
+        self._set_source(source.features, source.features.n_columns, known.labels)
+        learned.run.as_given = True
+        self._set_run(learned.learner, learned.run)
         self._warn_unless_separated()
         return self
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from novikoff import streaming, training
-from novikoff.labels import Classes, StreamClasses, as_text
+from novikoff.labels import StreamClasses, as_text
 from novikoff.linear_classifier import LinearClassifier
 from novikoff.parameters import default, parameter_help
 from novikoff.sources.source import Source
@@ -195,12 +195,8 @@ class Perceptron(LinearClassifier):
         declared = None if classes is None else list(classes)
         plan = replace(self._plan(), order="cyclic")
         learned = streaming.fit(source, StreamClasses(declared), self._settings(), plan, class_weight=weight)
-        self.features_ = source.features
-        self.features_.fixed = True
-        self.n_features_in_ = learned.model.n_features
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self._set_classes(Classes(learned.classes))
+        self._set_source(source.features, learned.model.n_features, learned.classes)
+        learned.run.as_given = True
         self._set_run(learned.model, learned.run)
         if learned.run.interrupted:
             raise KeyboardInterrupt

@@ -62,7 +62,7 @@ class Run:
     witness: tuple[Floats, Floats] | None = None
     training_errors: int | None = None
     n_rows: int = 0
-    as_given: bool = False  # one pass over rows in the order they came (partial_fit)
+    as_given: bool = False  # rows in the order they came, whatever the model says (partial_fit, sources)
     heaviest: float = 1.0  # the largest weight of a row
     shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
     n_shards: int = 0  # on how many shards weights were mixed
