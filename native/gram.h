@@ -199,19 +199,24 @@ NOVIKOFF_INLINE void products(const double* x, int64_t rows, const double* z, in
     for (; c < m; ++c) product_stripe<R, 1>(x, rows, z + c * d, d, out + c, step);
 }
 
-// |x - z|_1, or sum (x - z)^2 / (x + z), by the same order of summation.
-template <bool Chi2>
+// |x - z|_1, or sum (x - z)^2 / (x + z), by the same order of summation: what a column adds, ...
+struct Apart {
+    NOVIKOFF_INLINE Vec operator()(Vec x, Vec z, Vec sum) const {
+        typedef int64_t Long4 __attribute__((vector_size(32)));
+        return sum + (Vec)((Long4)(x - z) & INT64_MAX);  // without its sign
+    }
+};
+struct Squared {
+    NOVIKOFF_INLINE Vec operator()(Vec x, Vec z, Vec sum) const {
+        const Vec difference = x - z, both = x + z, quotient = difference * difference / both;
+        return sum + (both > 0 ? quotient : Vec{});
+    }
+};
+// ... and all of them.
+template <class Add>
 NOVIKOFF_INLINE double distance(const double* x, const double* z, int64_t d) {
     Vec sum{};
-    for (int64_t j = 0; j < d; j += 4) {
-        const Vec a = load4(x + j), b = load4(z + j), difference = a - b;
-        if (Chi2) {
-            const Vec both = a + b, quotient = difference * difference / both;
-            sum += both > 0 ? quotient : Vec{};
-        } else {
-            sum += difference < 0 ? -difference : difference;
-        }
-    }
+    for (int64_t j = 0; j < d; j += 4) sum = Add()(load4(x + j), load4(z + j), sum);
     return total(sum);
 }
 

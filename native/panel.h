@@ -4,7 +4,7 @@
 // one line, so no sum has to be gathered from the parts of a register, and zeros can be left out. The forms give the
 // same values bit for bit (gram.h):
 //
-//     full      rows of a few columns, hardly ever zero: all columns in turn
+//     full      rows of a few columns, hardly ever zero: all columns in turn; also the sums of |x - z|
 //     lines     a list of the columns that are not zero
 //     placed    the same for sparse rows, which may have very many columns: a group has lines for its own only
 //     pairs     uint8 as int16, exactly: a list of pairs of columns, both of them in one step
@@ -135,15 +135,18 @@ class PairList {
 
 // ---- products with a group -----------------------------------------------------------------------------
 // out[c] = x . z_c for 4 V supports, whose values of a column are one line. step(lane, f) calls f(number, line) for the
-// columns of a lane, by increasing column.
-template <int V, class Step>
+// columns of a lane, by increasing column. `add` is what a column does to a sum: a product, or a part of a distance.
+struct Product {
+    NOVIKOFF_INLINE Vec operator()(Vec x, Vec z, Vec sum) const { return fused(x, z, sum); }
+};
+template <int V, class Add = Product, class Step>
 NOVIKOFF_INLINE void group_products(double* out, const Step& step) {
     Vec sum[4][V];
     for (int lane = 0; lane < 4; ++lane) {
         Vec mine[V] = {};
         step(lane, [&](double x, const double* z) {
             const Vec v{x, x, x, x};
-            for (int i = 0; i < V; ++i) mine[i] = fused(v, load4(z + 4 * i), mine[i]);
+            for (int i = 0; i < V; ++i) mine[i] = Add()(v, load4(z + 4 * i), mine[i]);
         });
         for (int i = 0; i < V; ++i) sum[lane][i] = mine[i];
     }
@@ -160,9 +163,9 @@ NOVIKOFF_INLINE void group_products(const LaneList& x, const double* lines, cons
     });
 }
 // A row with all its columns.
-template <int V>
+template <int V, class Add>
 NOVIKOFF_INLINE void group_products(const double* x, int64_t d, const double* lines, double* out) {
-    group_products<V>(out, [&](int lane, auto&& f) {
+    group_products<V, Add>(out, [&](int lane, auto&& f) {
         for (int64_t j = lane; j < d; j += 4) f(x[j], lines + j * (4 * V));
     });
 }
@@ -212,6 +215,7 @@ NOVIKOFF_INLINE void group_products(const PairList* x, const int16_t* lines, dou
 class Panel {
     static constexpr int64_t kGroup = 32;  // supports
     static constexpr int64_t kSmall = 128;  // columns: all lines of a group stay near
+    static constexpr int64_t kNear = 2048;  // columns: they stay in the second cache
     static constexpr int64_t kFew = 16;  // supports: looking for what is not zero in a dense row costs more than it saves
     enum class Form { full, lines, placed, pairs, tiles };
     struct Group {
@@ -304,9 +308,10 @@ class Panel {
             group_products<decltype(width)::value, Placed>(x[r], lines, at, to);
         });
     }
+    template <class Add>
     void full_products(const double* x, int64_t rows, double* out) const {
         by_width(rows, out, [&](auto width, int64_t r, const double* lines, const int32_t*, double* to) {
-            group_products<decltype(width)::value>(x + r * padded, d, lines, to);
+            group_products<decltype(width)::value, Add>(x + r * padded, d, lines, to);
         });
     }
 
@@ -369,6 +374,11 @@ class Panel {
                 return;
             }
         }
+        if (kernel.name == KernelName::laplacian && d <= kNear) {
+            form = Form::full;
+            pack_lines(rows, which);
+            return;
+        }
         if (kernel.by_product() && (d <= kSmall || (2 * present < m * d && (m > kFew || !dense)))) {
             form = 2 * present >= m * d ? Form::full : dense || d <= kSmall ? Form::lines : Form::placed;
             pack_lines(rows, which);
@@ -407,7 +417,10 @@ class Panel {
                 else lanes[size_t(r)].take(row);
             }
             switch (form) {
-                case Form::full: full_products(wide.data(), count, out.data()); break;
+                case Form::full:
+                    if (kernel.name == KernelName::laplacian) full_products<Apart>(wide.data(), count, out.data());
+                    else full_products<Product>(wide.data(), count, out.data());
+                    break;
                 case Form::lines: line_products<false>(lanes.data(), count, out.data()); break;
                 case Form::placed: line_products<true>(lanes.data(), count, out.data()); break;
                 case Form::pairs: pair_products(pairs.data(), count, out.data()); break;
@@ -417,10 +430,10 @@ class Panel {
             }
             for (int64_t r = 0; r < count; ++r) {
                 double* mine = out.data() + r * line;
-                if (!kernel.by_product())
+                if (form == Form::tiles && !kernel.by_product())
                     for (int64_t c = 0; c < m; ++c) {
                         const double *x = wide.data() + r * padded, *z = values.data() + c * padded;
-                        mine[c] = kernel.name == KernelName::chi2 ? distance<true>(x, z, padded) : distance<false>(x, z, padded);
+                        mine[c] = kernel.name == KernelName::chi2 ? distance<Squared>(x, z, padded) : distance<Apart>(x, z, padded);
                     }
                 const auto row = rows[order ? order[t + r] : t + r];
                 const double own = !needs_norm() ? 0 : made_dense ? dense_norm2(wide.data() + r * padded) : norm2_of(row);

@@ -133,7 +133,7 @@ class SupportRows {
         } else {
             for (int64_t c = 0; c < m; ++c) {
                 const double *row = x.dense.data(), *z = values.data() + c * padded;
-                out[c] = kernel.name == KernelName::chi2 ? distance<true>(row, z, padded) : distance<false>(row, z, padded);
+                out[c] = kernel.name == KernelName::chi2 ? distance<Squared>(row, z, padded) : distance<Apart>(row, z, padded);
             }
         }
         apply(kernel, out, norm2.data(), x.norm2, m);
