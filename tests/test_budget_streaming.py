@@ -144,6 +144,19 @@ def test_what_can_be_read_once_is_learned_from_in_one_pass():
         stream(io.BufferedReader(Once(text(X, y))), gamma=0.1, classes=StreamClasses(grow=True))
 
 
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+def test_classes_that_come_later_are_joint_if_asked(multiclass):
+    """An update of joint classes takes from one score what it gives to another: a support's α add up to 0."""
+    X, y = some_rows(8, classes=3)
+    y[:20] = np.arange(20) % 2  # the third class comes later
+    how = {"multiclass": multiclass, "budget_policy": "oldest", "gamma": 0.5}
+    learner = stream(io.BytesIO(text(X, y)), classes=StreamClasses(grow=True), **how).learner
+    assert learner.n_columns == 3 and learner.joint == (multiclass == "joint")
+    assert (learner.coefficients(averaged=False).sum(axis=1) == 0).all() == learner.joint
+    two = stream(io.BytesIO(text(X, y % 2)), classes=StreamClasses(grow=True), **how).learner
+    assert two.n_columns == 1 and not two.joint
+
+
 def test_bad_rows_are_named_by_their_place():
     good = text(*some_rows(2))
     with pytest.raises(ValueError, match="line 151: expected a finite value, found 'nan'"):

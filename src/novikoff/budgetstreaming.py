@@ -69,6 +69,8 @@ def fit(
             raise  # nothing has been learned yet
         run.interrupted = True
     run.n_rows = examples.count
+    if growing.n_classes == 2:
+        growing.learner.joint = False  # as for two classes that were known before
     return Learned(growing.learner, examples.scaling, run)
 
 
@@ -126,8 +128,9 @@ class _Growing:
     resize = widen
 
     def grow(self, n_classes: int) -> None:
-        for _ in range(self.n_classes, n_classes if self.begun is not None else self.n_classes):
-            self.learner.add_class()
+        if self.begun is not None:
+            for _ in range(n_classes - self.n_classes):
+                self.begun.add_class()
         self.n_classes = n_classes
 
     def taken(self, visit: Visit) -> tuple[Any, Ints]:
@@ -140,7 +143,9 @@ class _Growing:
             X = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], source.features.n_columns))
         if self.begun is None:
             wide = not self.examples.surveyed and is_sparse(X)  # columns may come that are not known yet
-            self.begun = self.settings.begin_budget(X, self.n_classes, self.plan.rng, sparse=wide or None)
+            self.begun = self.settings.begin_budget(
+                X, self.n_classes, self.plan.rng, sparse=wide or None, grows=self.examples.classes.grows
+            )
         with by_name(visit.where or str, source.features):
             X = self.begun.checked(X)
         rows = slice(visit.begin, visit.end)

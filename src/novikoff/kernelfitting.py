@@ -74,9 +74,18 @@ class KernelSettings:
         return DualModel.empty(self.make_kernel(X), n_classes, joint=self._is_joint(n_classes), like=X)
 
     def begin_budget(
-        self, X: Any, n_classes: int, rng: np.random.Generator, *, sparse: bool | None = None
+        self,
+        X: Any,
+        n_classes: int,
+        rng: np.random.Generator,
+        *,
+        sparse: bool | None = None,
+        grows: bool = False,
     ) -> BudgetLearner:
-        """The same with a budget; `sparse` supports can have columns added to them. None: as suits X."""
+        """The same with a budget; `grows`: there may be more classes later.
+
+        `sparse` supports can have columns added to them. None: as suits X.
+        """
         return budget_learner(
             self.make_kernel(X),
             n_classes,
@@ -84,7 +93,7 @@ class KernelSettings:
             sparse=sparse,
             budget=self.budget,
             policy=self.budget_policy,
-            joint=self._is_joint(n_classes),
+            joint=self.multiclass == "joint" if grows else self._is_joint(n_classes),
             tie_is_mistake=self.ties == "mistake",
             rng=own_generator(rng),
         )
