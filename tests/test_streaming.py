@@ -1,19 +1,23 @@
 """Learning from a source: what is read block by block gives the bits of the same rows in memory."""
 
 import io
+import json
 import warnings
+from hashlib import blake2b
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
 
 from novikoff import Perceptron, open_source, streaming
 from novikoff.checkpoint import Checkpoint
 from novikoff.labels import Renaming, StreamClasses
 from novikoff.model import Settings
-from novikoff.sources.cache import cached
+from novikoff.sources.cache import cache_path, cached
 from novikoff.training import Plan
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
@@ -332,7 +336,7 @@ def test_a_cached_source_gives_the_same_rows(tmp_path, values):
                     assert (a.weights is None) == (b.weights is None) == name.endswith("svm")
                     np.testing.assert_array_equal(a.weights, b.weights)
             assert source.features.n_columns == 12
-        assert (tmp_path / f"{name}.cache").exists()
+        assert cache_path(open_source(path)).exists()
 
 
 def test_a_cache_belongs_to_its_bytes_and_options(tmp_path):
@@ -351,9 +355,10 @@ def test_a_cache_belongs_to_its_bytes_and_options(tmp_path):
 
 def test_a_damaged_cache_is_made_anew_or_refused(tmp_path):
     X, y = rows(9)
-    path, cache = tmp_path / "rows.svm", tmp_path / "rows.svm.cache"
+    path = tmp_path / "rows.svm"
     path.write_bytes(text(X, y))
     list(cached(open_source(path)).blocks())
+    cache = cache_path(open_source(path))
     whole = cache.read_bytes()
     cache.write_bytes(whole[:-5])  # cut short: made anew
     list(cached(open_source(path)).blocks())
@@ -361,6 +366,114 @@ def test_a_damaged_cache_is_made_anew_or_refused(tmp_path):
     cache.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
     with pytest.raises(ValueError, match="cache is damaged; delete it"):
         list(cached(open_source(path)).blocks())
+
+
+def test_fits_with_other_options_have_other_caches(tmp_path):
+    """Two fits that read one file in different ways at the same time do not learn each other's rows."""
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,c\n" + "".join(f"{i % 2},{i % 3 > 0:d},{i % 5}\n" for i in range(60)))
+    one, other = (cached(open_source(path, label=label)) for label in "ab")
+    plain = [np.concatenate([b.labels for b in open_source(path, label=v).blocks()]) for v in "ab"]
+    for source in (one, other, one, other):
+        found = np.concatenate([b.labels for b in source.blocks()])
+        np.testing.assert_array_equal(found, plain[source is other])
+
+
+def test_a_fit_keeps_to_the_cache_that_it_began_with(tmp_path):
+    X, y = rows(9)
+    path = tmp_path / "rows.svm"
+    path.write_bytes(text(X, y))
+    source = cached(open_source(path))
+    first = [block.labels for block in source.blocks()]
+    cache = cache_path(open_source(path))
+    cache.unlink()
+    cache.write_bytes(b"another cache, put in its place")
+    np.testing.assert_array_equal(np.concatenate(first), np.concatenate([b.labels for b in source.blocks()]))
+
+
+def test_a_cache_that_is_written_to_between_passes_is_refused(tmp_path):
+    X, y = rows(9)
+    path = tmp_path / "rows.svm"
+    path.write_bytes(text(X, y))
+    source = cached(open_source(path))
+    for _ in range(2):
+        list(source.blocks())
+    cache = cache_path(open_source(path))
+    with cache.open("r+b") as file:
+        file.seek(40)
+        file.write(b"\xff\xff\xff")
+    with pytest.raises(ValueError, match="cache is damaged; delete it"):
+        list(source.blocks())
+
+
+def test_what_is_no_cache_of_ones_own_is_neither_read_nor_replaced(tmp_path):
+    X, y = rows(9)
+    path = tmp_path / "rows.svm"
+    path.write_bytes(text(X, y))
+    cache = cache_path(open_source(path))
+    cache.write_bytes(b"my notes")
+    with pytest.raises(ValueError, match="is no cache, so it is neither read nor replaced"):
+        cached(open_source(path))
+    assert cache.read_bytes() == b"my notes"
+    cache.unlink()
+    cache.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="is a link"):
+        cached(open_source(path))
+    cache.unlink()
+    list(cached(open_source(path)).blocks())
+    cache.chmod(0o666)
+    with pytest.raises(ValueError, match="may be written to by other users"):
+        cached(open_source(path))
+
+
+def forged(whole, change):
+    """A cache with another directory, whose digest is right."""
+    at = int.from_bytes(whole[-64:-56], "little")
+    arrays = load_arrays(whole[at:-64])
+    directory = json.loads(arrays["directory"].tobytes())
+    change(directory)
+    arrays["directory"] = np.frombuffer(json.dumps(directory).encode(), dtype=np.uint8)
+    content = save_arrays(arrays)
+    sizes = at.to_bytes(8, "little") + len(content).to_bytes(8, "little")
+    return whole[:at] + content + sizes + blake2b(content, digest_size=32).digest() + whole[-16:]
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("rows", 10**12),
+        ("rows", -1),
+        ("size", 10**12),
+        ("size", -8),
+        ("at", 10**12),
+        ("at", -1),
+        ("decimals", "x"),
+        ("arrays", {"indices": ["<i4", 10**12], "indptr": ["<i4", 2]}),
+        ("arrays", {"indices": ["<i4", 5], "indptr": ["<i4", 2]}),
+        ("arrays", {"indices": ["|O", 5], "indptr": ["<i4", 2]}),
+        ("arrays", {}),
+        ("arrays", None),
+    ],
+)
+def test_a_forged_directory_is_refused(tmp_path, key, value):
+    X, y = rows(9)
+    path = tmp_path / "rows.svm"
+    path.write_bytes(text(X, y))
+    list(cached(open_source(path)).blocks())
+    cache = cache_path(open_source(path))
+    cache.write_bytes(forged(cache.read_bytes(), lambda d: d["blocks"][0].update({key: value})))
+    with pytest.raises(ValueError, match="cache is damaged; delete it"):
+        list(cached(open_source(path)).blocks())
+
+
+def test_a_file_that_grows_during_the_last_pass_is_noticed(tmp_path):
+    X, y = rows(9)
+    path = tmp_path / "rows.svm"
+    path.write_bytes(text(X, y))
+    with pytest.raises(ValueError, match="has changed since it was first looked at"):
+        for _ in open_source(path, block_size=100).blocks():
+            with path.open("ab") as file:
+                file.write(b"1 1:1\n")
 
 
 def test_an_abandoned_pass_leaves_no_cache(tmp_path):

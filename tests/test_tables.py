@@ -701,3 +701,35 @@ def test_a_source_abandoned_halfway_leaves_no_thread() -> None:
         next(blocks)
         blocks.close()  # type: ignore[attr-defined]
     assert threading.active_count() == before
+
+
+FLIPS = """
+import random, sys, warnings
+from pathlib import Path
+import novikoff
+warnings.simplefilter("ignore")
+whole, n, path = Path(sys.argv[1]).read_bytes(), int(sys.argv[2]), Path(sys.argv[1] + ".flipped")
+for seed in range(n):
+    flipped, draw = bytearray(whole), random.Random(seed)
+    flipped[draw.randrange(len(whole))] ^= 1 << draw.randrange(8)
+    path.write_bytes(flipped)
+    try:
+        source = novikoff.open_source(path, format="arrow", label="label")
+        novikoff.Perceptron(max_epochs=2).fit_source(source)
+    except (ValueError, MemoryError):
+        pass
+print("done")
+"""
+
+
+def test_a_flipped_bit_in_an_arrow_file_is_an_error_or_other_rows(tmp_path):
+    """Never the end of the process: offsets, indices and text are validated before they are used."""
+    feather = pa.feather
+    colours = pa.array(["red", "green", None, "blue"] * 25).dictionary_encode()
+    columns = {"label": ["a", "b"] * 50, "x": np.arange(100.0), "colour": colours}
+    columns |= {"text": [f"u{i % 7}" for i in range(100)], "whole": pa.array(range(100), pa.int64())}
+    path = tmp_path / "rows.arrow"
+    feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
+    n = "4000" if os.environ.get("HYPOTHESIS_PROFILE") == "long" else "150"
+    child = subprocess.run([sys.executable, "-c", FLIPS, path, n], capture_output=True, text=True)
+    assert (child.returncode, child.stdout) == (0, "done\n"), child.stderr

@@ -117,6 +117,7 @@ class ByteStream:
                     yield lines
             finally:
                 unpacked.close()
+            file.check_unchanged()
             before += unpacked.taken
 
     def release(self, lines: Lines) -> None:
@@ -127,6 +128,10 @@ class ByteStream:
     def reader(self) -> io.BufferedReader:
         """The unpacked bytes of all files, one after the other, as one open file."""
         return io.BufferedReader(_Joined(self))
+
+    def check_unchanged(self, number: int) -> None:
+        """Raise a ValueError when a file is not what it was when the stream was opened."""
+        self._files[number].check_unchanged()
 
     def whole_file(self, number: int) -> str | IO[bytes]:
         """A file for those who read it by themselves: its name, or the open file from where it stood."""
@@ -238,6 +243,10 @@ class _File(ABC):
     def open(self) -> io.RawIOBase:
         """The file's bytes from its beginning."""
 
+    @abstractmethod
+    def check_unchanged(self) -> None:
+        """Raise a ValueError when the file has changed, as far as that can be seen."""
+
     def digest(self) -> str:
         if not self.can_reread:
             raise ValueError(f"{self.name} can be read only once, so there is no digest of it beforehand.")
@@ -266,13 +275,22 @@ class _NamedFile(_File):
     def open(self) -> io.RawIOBase:
         file = io.FileIO(self.name)
         if self.can_reread:
-            status = os.fstat(file.fileno())
-            if (status.st_size, status.st_mtime_ns) != self._stamp:
+            try:
+                self._compare(os.fstat(file.fileno()))
+            except ValueError:
                 file.close()
-                raise ValueError(
-                    f"{self.name}: the file has changed since it was first looked at; start again with it."
-                )
+                raise
         return file
+
+    def check_unchanged(self) -> None:
+        if self.can_reread:
+            self._compare(os.stat(self.name))  # noqa: PTH116
+
+    def _compare(self, status: os.stat_result) -> None:
+        if (status.st_size, status.st_mtime_ns) != self._stamp:
+            raise ValueError(
+                f"{self.name}: the file has changed since it was first looked at; start again with it."
+            )
 
 
 class _OpenFile(_File):
@@ -290,6 +308,10 @@ class _OpenFile(_File):
     def open(self) -> io.RawIOBase:
         self.rewind()
         return _Raw(self._file)
+
+    def check_unchanged(self) -> None:
+        if self.can_reread and self._file.seek(0, os.SEEK_END) - self._start != self.size:
+            raise ValueError(f"{self.name}: the file has changed while it was read; start again with it.")
 
     def rewind(self) -> None:
         """Leave the file as it was found."""

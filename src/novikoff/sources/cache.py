@@ -3,14 +3,22 @@
 The copy holds the rows as blocks of arrays, and at its end a directory of the blocks with the names of the
 columns. Values are kept in a form that is smaller and gives them back exactly: not at all where all are 1, as
 whole numbers that stand for decimals (0.1234 is 1234 over 10^4, and that quotient, rounded once, is what the
-text was read as), as float32, or as they are. It belongs to the bytes and the options it was made from: with
-others it is made anew.
+text was read as), as float32, or as they are. It belongs to the bytes and the options it was made from: other
+options have a cache of their own, and other bytes make it anew.
+
+A cache is believed only where nobody else could have written it: it must be a regular file that belongs to
+the user and that no other user may write to. A fit keeps one descriptor from its first look to its last pass,
+so it does not read a cache that another process puts in its place, and checks every block on every pass.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import math
 import os
+import stat
+import weakref
 import zlib
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -30,10 +38,17 @@ FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its
 
 
 def cached(source: Source) -> Source:
-    """The same source by way of a cache beside its first file, ``<file>.cache``."""
+    """The same source by way of a cache beside its first file, ``<file>.<digest of the options>.cache``."""
     if not source.can_reread or not source.files or source.options.get("of_model"):
         raise ValueError(f"{source.name}: only files that are learned from can be cached.")
-    return CachedSource(source, Path(f"{source.files[0]}.cache"))
+    return CachedSource(source, cache_path(source))
+
+
+def cache_path(source: Source) -> Path:
+    """Where the cache of a source lies: fits with other files or options never share one."""
+    key = json.dumps([list(map(str, source.files)), source.options], sort_keys=True)
+    digest = blake2b(key.encode(), digest_size=8).hexdigest()
+    return Path(f"{source.files[0]}.{digest}.cache")
 
 
 class CachedSource(Source):
@@ -46,7 +61,7 @@ class CachedSource(Source):
         self.skipped = Skipped()
         self._key = {"digest": source.digest(), "size": source.size, "options": source.options}
         self._directory: dict[str, Any] | None = None
-        self._checked = False  # whether this process has read every block and found it sound
+        self._descriptor = -1  # of the cache, from when it was found or written
         self.features = source.features
         self._open()
 
@@ -56,39 +71,59 @@ class CachedSource(Source):
     # -- reading
     def _open(self) -> None:
         """Use the cache that is there if it is whole and of this source."""
+        descriptor = _trusted(self.path)
+        if descriptor is None:
+            return
+        self._keep(descriptor)
         try:
-            with self.path.open("rb") as file:
+            with open(descriptor, "rb", closefd=False) as file:
                 directory, arrays = _read_directory(file)
             if directory["key"] != json.loads(json.dumps(self._key)):
                 return
             features = modelstate.features_from_state(directory["features"], arrays, None)
+            Skipped(**directory["skipped"])
+            if not (isinstance(directory["blocks"], list) and isinstance(directory["labels"], list)):
+                return
         except (OSError, ValueError, KeyError, TypeError):
             return  # it is written anew
         self.features = features
         self._directory = directory
+
+    def _keep(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        weakref.finalize(self, os.close, descriptor)
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
         if self._directory is None:
             yield from self._written(reuse)
             return
         self.skipped = Skipped(**self._directory["skipped"])
-        buffer, ones = bytearray(), np.ones(0, dtype=np.float32)
-        rows = 0
-        with self.path.open("rb") as file:
-            for entry in self._directory["blocks"]:
-                if not reuse or len(buffer) < entry["size"]:
-                    buffer = bytearray(entry["size"])
-                view = memoryview(buffer)[: entry["size"]]
-                file.seek(entry["at"])
-                if file.readinto(view) < entry["size"] or not (
-                    self._checked or zlib.crc32(view) == entry["crc"]
-                ):
-                    raise ValueError(f"{self.path}: the cache is damaged; delete it, and it is made anew.")
-                if len(ones) < entry["ones"]:
-                    ones = np.ones(entry["ones"], dtype=np.float32)
-                yield _block(view, entry, self._directory["labels"], ones, f"{self.name} (cached)", rows)
-                rows += entry["rows"]
-        self._checked = True
+        buffer, rows = bytearray(), 0
+        for entry in self._directory["blocks"]:
+            try:
+                view = self._read(entry, buffer if reuse else bytearray())
+                block = _block(view, entry, self._directory["labels"], f"{self.name} (cached)", rows)
+            except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
+                raise ValueError(
+                    f"{self.path}: the cache is damaged; delete it, and it is made anew."
+                ) from None
+            buffer = view.obj  # type: ignore[assignment]
+            rows += block.n_rows
+            yield block
+
+    def _read(self, entry: dict[str, Any], buffer: bytearray) -> memoryview:
+        """The bytes of a block, in `buffer` where they fit into it."""
+        at, size = int(entry["at"]), int(entry["size"])
+        if at < 0 or size < 0 or at + size > os.fstat(self._descriptor).st_size:
+            raise ValueError("it ends too early")
+        if len(buffer) < size:
+            buffer = bytearray(size)
+        view, done = memoryview(buffer)[:size], 0
+        while done < size and (read := os.preadv(self._descriptor, [view[done:]], at + done)):
+            done += read
+        if done < size or zlib.crc32(view) != entry["crc"]:
+            raise ValueError("its checksum is another")
+        return view
 
     # -- writing
     def _written(self, reuse: bool) -> Iterator[Block]:
@@ -110,16 +145,51 @@ class CachedSource(Source):
                 "skipped": vars(self.skipped),
             }
             _write_directory(file, directory, arrays)
+            file.flush()
+            os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & 0o755)  # else nobody may believe it
+            self._keep(os.open(file.name, os.O_RDONLY | os.O_CLOEXEC))
         self._directory = json.loads(json.dumps(directory))
+
+
+def _trusted(path: Path) -> int | None:
+    """A descriptor of the cache at `path`; None where there is no file.
+
+    Raises a ValueError for what may be read only with doubt and must not be overwritten.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise _foreign(path, "is a link") from None
+    status, problem = os.fstat(descriptor), ""
+    if not stat.S_ISREG(status.st_mode):
+        problem = "is no regular file"
+    elif status.st_uid != os.geteuid():
+        problem = "belongs to another user"
+    elif status.st_mode & 0o022:
+        problem = "may be written to by other users"
+    elif os.pread(descriptor, len(MAGIC), 0) != MAGIC:
+        problem = "is no cache"
+    if problem:
+        os.close(descriptor)
+        raise _foreign(path, problem)
+    return descriptor
+
+
+def _foreign(path: Path, problem: str) -> ValueError:
+    return ValueError(
+        f"{path} {problem}, so it is neither read nor replaced: move it away, or do without a cache."
+    )
 
 
 def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[str, Any]:
     """Append a block's arrays; returns its entry in the directory."""
-    X, arrays, ones, decimals = block.X, {}, 0, -1
+    X, arrays, decimals = block.X, {}, -1
     if isinstance(X, Csr):
-        if len(X.data) and (X.data == 1).all():
-            ones = len(X.data)
-        else:
+        if not len(X.data) or (X.data != 1).any():  # all ones need not be kept
             arrays["data"], decimals = _small(X.data)
         arrays["indices"], arrays["indptr"] = X.indices, X.indptr
     else:
@@ -130,7 +200,7 @@ def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[s
         arrays["labels"] = np.array(numbers, dtype=np.int32)[places]
     if block.weights is not None:
         arrays["weights"] = block.weights
-    entry: dict[str, Any] = {"at": file.tell(), "ones": ones, "decimals": decimals, "arrays": {}, "crc": 0}
+    entry: dict[str, Any] = {"at": file.tell(), "decimals": decimals, "arrays": {}, "crc": 0}
     for name, array in arrays.items():
         content = array.tobytes() + bytes(-array.nbytes % 8)  # keeps all aligned
         entry["arrays"][name] = [array.dtype.str, *array.shape]
@@ -163,28 +233,45 @@ def _small(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
     return (single if (single == values).all() else values), -1
 
 
-def _block(
-    view: memoryview, entry: dict[str, Any], known: list[Any], ones: npt.NDArray[Any], name: str, before: int
-) -> Block:
+# What arrays of a block may be; those of values are whole numbers where `decimals` says so.
+VALUES = ("|u1", "<f4", "<f8", "|i1", "<i2", "<i4", "<u2", "<u4")
+TYPES = {"indices": ("<i4", "<i8"), "indptr": ("<i4", "<i8"), "labels": ("<i4",), "weights": ("<f8",)}
+
+
+def _block(view: memoryview, entry: dict[str, Any], known: list[Any], name: str, before: int) -> Block:
+    """A block from its bytes. Whatever they are, what comes of it is sound, or an error is raised."""
     found: dict[str, npt.NDArray[Any]] = {}
-    at = 0
+    at, n_rows, n_columns = 0, int(entry["rows"]), int(entry["columns"])
     for key, (dtype, *shape) in entry["arrays"].items():
-        count = int(np.prod(shape))
-        found[key] = np.frombuffer(view, dtype, count, at).reshape(shape)
+        if dtype not in TYPES.get(key, VALUES) or any(size < 0 for size in shape):
+            raise ValueError(key)
+        found[key] = np.frombuffer(view, dtype, math.prod(shape), at).reshape(shape)
         at += -(-found[key].nbytes // 8) * 8
-    if entry["decimals"] >= 0:
-        key = "dense" if "dense" in found else "data"
+    key = "dense" if "dense" in found else "data"
+    if 0 <= entry["decimals"] < 7:
         found[key] = found[key] / 10.0 ** entry["decimals"]
-    shape = entry["rows"], entry["columns"]
+    elif key in found and found[key].dtype.str not in VALUES[:3]:
+        raise ValueError(key)
     X: Any = found.get("dense")
     if X is None:
-        data = found["data"] if "data" in found else ones[: entry["ones"]]
-        X = Csr(data, found["indices"], found["indptr"], shape, entry["sorted"])
+        indices, indptr = found["indices"], found["indptr"]
+        data = found["data"] if "data" in found else np.ones(len(indices), dtype=np.float32)
+        if not (len(data) == len(indices) == indptr[-1] and len(indptr) == n_rows + 1):
+            raise ValueError("indptr")
+        X = Csr(data, indices, indptr, (n_rows, n_columns), bool(entry["sorted"]))
+    elif X.shape != (n_rows, n_columns):
+        raise ValueError("dense")
     labels: Labels | None = None
     if "labels" in found:
+        if found["labels"].min(initial=0) < 0 or len(found["labels"]) != n_rows:
+            raise ValueError("labels")
         numbers = known and not isinstance(known[0], str)
         labels = np.array(known, dtype=np.float64 if numbers else np.str_)[found["labels"]]
     weights: Floats | None = found.get("weights")
+    if weights is not None and not (
+        len(weights) == n_rows and (weights >= 0).all() and np.isfinite(weights).all()
+    ):
+        raise ValueError("weights")
     return Block(X, labels, weights, entry["consumed"], lambda row: f"{name}, row {before + row + 1}")
 
 

@@ -32,6 +32,7 @@ class ColumnarFile:
         import pyarrow as pa
 
         self.name, self._format, self._categories = stream.names[number], format, list(categories)
+        self._stream, self._number = stream, number
         self._is_stream = format == "arrow" and not _first_bytes(stream, number).startswith(b"ARROW1")
         if not stream.can_reread and not self._is_stream:
             raise ValueError(
@@ -42,7 +43,9 @@ class ColumnarFile:
         self._is_ours = isinstance(given, str)  # otherwise it stays open
         with self._sound():
             if isinstance(given, str):
-                self._file = pa.memory_map(given) if format == "arrow" else pa.OSFile(given)
+                # Not memory-mapped: a file that another process cuts short would end this one by SIGBUS,
+                # and one that it rewrites would change what has been validated.
+                self._file = pa.OSFile(given)
             else:
                 self._file = pa.PythonFile(given, "r")
             try:
@@ -77,15 +80,23 @@ class ColumnarFile:
                 done, total = 0, max(self._reader.metadata.num_rows, 1)
                 for batch in self._reader.iter_batches(n_rows, columns=columns, use_threads=use_threads):
                     done += batch.num_rows
+                    batch.validate(full=True)
                     yield batch, done / total
+                self._check_unchanged()
                 return
             total = 0 if self._is_stream else self._reader.num_record_batches
             whole = self._reader if self._is_stream else map(self._reader.get_batch, range(total))
             for k, batch in enumerate(whole):
                 batch = batch.select(columns)
+                batch.validate(full=True)  # offsets, indices and text of a damaged file may be anything
                 for begin in range(0, batch.num_rows, n_rows):
                     part = batch.slice(begin, n_rows)
                     yield part, (k + (begin + part.num_rows) / batch.num_rows) / total if total else 0.0
+            self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        if self._is_ours:
+            self._stream.check_unchanged(self._number)
 
     def close(self) -> None:
         if self._is_ours:
