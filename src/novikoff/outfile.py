@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import fcntl
 import gzip
 import lzma
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -41,30 +44,62 @@ def written(target: Target) -> Iterator[Any]:
 def replacing(path: Name) -> Iterator[IO[bytes]]:
     """A new file to write to, which takes the place of `path` when the block ends without an error.
 
-    It is on disk by then. Until then it has a temporary name beside `path`, and after an error there is
-    neither it nor any change to what was there before.
+    It is on disk by then, with the permissions of what was there before. Until then it has a temporary name
+    beside `path`, and after an error there is neither it nor any change to what was there before. A process
+    that is killed leaves its temporary file, which the next one to write to `path` removes.
     """
     target = Path(os.path.realpath(path))  # a link goes on pointing to its file
-    passing = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    passing = target
     try:
-        with passing.open("xb") as file:
+        _remove_orphans(target)
+        file, passing = _temporary(target)
+        with file:
             yield file
             file.flush()
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
             os.fsync(file.fileno())
-        passing.replace(target)
+            passing.replace(target)
     except OSError as error:
         if error.filename not in (None, str(passing)):  # of another file that the block is at
             raise
         said = f"{error.strerror}; nothing was saved, and what was there before is untouched"
         raise OSError(error.errno, said, str(path)) from None
     finally:
-        passing.unlink(missing_ok=True)
+        if passing is not target:
+            passing.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # the new name too should survive a power cut, where that is possible
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _temporary(target: Path) -> tuple[IO[bytes], Path]:
+    """A new file beside `target`, locked for as long as it is open: by that others know it is in use."""
+    while True:
+        path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            file = path.open("xb")
+        except OSError as error:
+            error.filename = None  # nobody asked for a file of that name
+            raise
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if path.exists():  # else it was taken for an orphan before it was locked
+            return file, path
+        file.close()
+
+
+def _remove_orphans(target: Path) -> None:
+    """Remove temporary files for `target` that no live process holds."""
+    name = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{8}\.tmp")
+    with contextlib.suppress(OSError):  # what cannot be looked at is left alone
+        for path in target.parent.iterdir():
+            if name.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+                with contextlib.suppress(OSError), path.open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink()
 
 
 @contextlib.contextmanager
