@@ -26,7 +26,7 @@ from novikoff.model import Floats
 from novikoff.models.kernel import KernelModel
 from novikoff.models.kernelstate import kernel_state
 from novikoff.models.loading import load_classifier
-from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
+from novikoff.parameters import KERNEL_PARAMETERS, default, document
 from novikoff.report import Report
 from novikoff.sources.source import Source
 from novikoff.training import Plan, Run
@@ -472,7 +472,4 @@ class KernelPerceptron(RowClassifier):
         return tags
 
 
-assert KernelPerceptron.__doc__ is not None
-KernelPerceptron.__doc__ = KernelPerceptron.__doc__.format(
-    parameters=parameter_help(KernelPerceptron._names, KERNEL_PARAMETERS).replace("\n", "\n    ")
-)
+document(KernelPerceptron, KernelPerceptron._names, KERNEL_PARAMETERS)

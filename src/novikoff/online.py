@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from novikoff import _core
-from novikoff.parameters import check_parameters, default, parameter_help
+from novikoff.parameters import check_parameters, default, document
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -312,7 +312,4 @@ def _labels(classes: list[Any]) -> NDArray[Any]:
     return labels
 
 
-assert OnlinePerceptron.__doc__ is not None
-OnlinePerceptron.__doc__ = OnlinePerceptron.__doc__.replace(
-    "{parameters}", parameter_help(OnlinePerceptron._names_of_parameters).replace("\n", "\n    ")
-)
+document(OnlinePerceptron, OnlinePerceptron._names_of_parameters)

@@ -26,7 +26,7 @@ from novikoff.models.onlinestate import (
     parameters_from_state,
     plain_parameters,
 )
-from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, parameter_help
+from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, document
 from novikoff.sources.block import Csr
 
 KIND = "online kernel"  # of model files
@@ -444,11 +444,10 @@ def _block(x: Any) -> Any:
     return block
 
 
-assert OnlineKernelPerceptron.__doc__ is not None
-OnlineKernelPerceptron.__doc__ = OnlineKernelPerceptron.__doc__.replace(
-    "{parameters}",
-    parameter_help(OnlineKernelPerceptron._names_of_parameters, KERNEL_PARAMETERS)
-    .replace("gamma : default 'scale'", "gamma : default 1.0")
-    .replace("predict_with : default 'voted'", "predict_with : default 'last'")
-    .replace("\n", "\n    "),
+document(
+    OnlineKernelPerceptron,
+    OnlineKernelPerceptron._names_of_parameters,
+    KERNEL_PARAMETERS,
+    gamma=1.0,
+    predict_with="last",
 )

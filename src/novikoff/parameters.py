@@ -850,3 +850,28 @@ def parameter_help(names: Iterable[str], table: Mapping[str, Parameter] = PARAME
         Chooses the hash; not used without `hash_bits`.
     """
     return "\n".join(f"{n} : default {table[n].default!r}\n    {table[n].help}" for n in names)
+
+
+def document(
+    cls: type, names: Iterable[str], table: Mapping[str, Parameter] = PARAMETERS, **defaults: Any
+) -> None:
+    """Write the help of its parameters into the docstring of a class, in place of ``{parameters}``.
+
+    `defaults` are those that this class has instead of the table's. Under ``python -OO`` there are no
+    docstrings, and nothing to write into.
+
+    >>> class Hasher:
+    ...     '''A hash.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     {parameters}
+    ...     '''
+    >>> document(Hasher, ["seed"], seed=7)
+    >>> "seed : default 7" in Hasher.__doc__
+    True
+    """
+    if cls.__doc__ is not None:
+        own = {**table, **{name: replace(table[name], default=value) for name, value in defaults.items()}}
+        entries = parameter_help(names, own).replace("\n", "\n    ")
+        cls.__doc__ = cls.__doc__.replace("{parameters}", entries)

@@ -8,7 +8,7 @@ from typing import Any, Self
 from novikoff import streaming, training
 from novikoff.labels import StreamClasses, as_text
 from novikoff.linear_classifier import LinearClassifier
-from novikoff.parameters import default, parameter_help
+from novikoff.parameters import default, document
 from novikoff.sources.source import Source
 
 
@@ -30,7 +30,7 @@ class Perceptron(LinearClassifier):
         Epochs of this fit; updates and mistakes over all calls.
     converged_ : bool
         An epoch passed without an update.
-    verdict_ : {{'separated', 'undecided'}}
+    verdict_ : {'separated', 'undecided'}
         'separated': the stored witness has y·s > 0 on every training row, checked exactly.
     witness_ : (coef, intercept) or None
         The last weights, lifted off a tie through the bias where that was needed.
@@ -227,7 +227,4 @@ class Perceptron(LinearClassifier):
         return self._scorer().scores(X, self.n_jobs)
 
 
-assert Perceptron.__doc__ is not None
-Perceptron.__doc__ = Perceptron.__doc__.format(
-    parameters=parameter_help(Perceptron._names).replace("\n", "\n    ")
-)
+document(Perceptron, Perceptron._names)

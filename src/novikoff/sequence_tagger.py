@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from novikoff.labels import Classes
-from novikoff.parameters import TAGGER_PARAMETERS, check_parameters, default, parameter_help
+from novikoff.parameters import TAGGER_PARAMETERS, check_parameters, default, document
 from novikoff.structured import fitting, reading
 from novikoff.tagger_estimator import TaggerEstimator
 
@@ -23,7 +23,7 @@ class SequenceTagger(TaggerEstimator):
     their features (Collins 2002).
 
     X is a list of sentences. A sentence is a list of tokens; a token is a list of feature names, or a dict as
-    sklearn-crfsuite takes them: ``{{"w": "the", "upper": False, "len": 3}}``.
+    sklearn-crfsuite takes them: ``{"w": "the", "upper": False, "len": 3}``.
 
     Parameters
     ----------
@@ -194,7 +194,4 @@ class SequenceTagger(TaggerEstimator):
             )
 
 
-assert SequenceTagger.__doc__ is not None
-SequenceTagger.__doc__ = SequenceTagger.__doc__.format(
-    parameters=parameter_help(SequenceTagger._names, TAGGER_PARAMETERS).replace("\n", "\n    ")
-)
+document(SequenceTagger, SequenceTagger._names, TAGGER_PARAMETERS)

@@ -14,7 +14,7 @@ from novikoff.arrays import in_order, is_sparse, rows_of
 from novikoff.classifier import RowClassifier, generator
 from novikoff.labels import Classes
 from novikoff.model import Floats, Ints, Learner, Settings, UnsortedIndices, raise_problem
-from novikoff.parameters import WINNOW_PARAMETERS, default, parameter_help
+from novikoff.parameters import WINNOW_PARAMETERS, default, document
 from novikoff.training import ArrayExamples, Plan, Record, Visit
 
 REACH = 500  # weights stay between 2**-REACH and 2**REACH
@@ -299,7 +299,4 @@ def disjunction_bound(n: int, r: int) -> float:
     return 2 + 3 * r * (1 + math.log2(n))
 
 
-assert Winnow.__doc__ is not None
-Winnow.__doc__ = Winnow.__doc__.format(
-    parameters=parameter_help(Winnow._names, WINNOW_PARAMETERS).replace("\n", "\n    ")
-)
+document(Winnow, Winnow._names, WINNOW_PARAMETERS)

@@ -18,7 +18,7 @@ from novikoff.labels import Classes
 from novikoff.linear_classifier import LinearClassifier
 from novikoff.mixingcheckpoint import MixingCheckpoint
 from novikoff.model import Model
-from novikoff.parameters import DISTRIBUTED_PARAMETERS, default, parameter_help
+from novikoff.parameters import DISTRIBUTED_PARAMETERS, default, document
 from novikoff.shardtraining import LinearMethod
 from novikoff.training import Plan, Run
 
@@ -330,7 +330,4 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         return self.classes_[self._scorer().predict(X, self.n_jobs)]
 
 
-assert DistributedPerceptron.__doc__ is not None
-DistributedPerceptron.__doc__ = DistributedPerceptron.__doc__.format(
-    parameters=parameter_help(DistributedPerceptron._names, DISTRIBUTED_PARAMETERS).replace("\n", "\n    ")
-)
+document(DistributedPerceptron, DistributedPerceptron._names, DISTRIBUTED_PARAMETERS)
