@@ -26,7 +26,7 @@ from novikoff.models.onlinestate import (
     parameters_from_state,
     plain_parameters,
 )
-from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, document
+from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
 from novikoff.sources.block import Csr
 
 KIND = "online kernel"  # of model files
@@ -56,8 +56,8 @@ class OnlineKernelPerceptron:
         Examples kept, never more than `budget`.
     support_ : ndarray of int
         Which they are, counted from the first example learned from.
-    dual_coef_ : ndarray of shape (n_supports_, 1) or (n_supports_, classes)
-        Their coefficients: a column for the second of two classes, else one a class.
+    dual_coef_ : ndarray of shape (1, n_supports_), or (classes, n_supports_) for three classes or more
+        Their coefficients: a row for the second of two classes, else one a class.
     n_visits_, n_updates_ : int
         Examples learned from; scores moved (with several classes, each counts).
     n_mistakes_ : int
@@ -147,14 +147,11 @@ class OnlineKernelPerceptron:
 
     def _checked_kernel(self) -> Kernel:
         check_parameters(self, self._names_of_parameters, KERNEL_PARAMETERS)
-        if self.predict_with == "voted":
-            raise ValueError("predict_with='voted' is not possible online: expected 'last' or 'averaged'.")
-        removes = self.budget is not None and not self.budget_policy.startswith("projectron")
-        if self.predict_with == "averaged" and removes:
+        if self.predict_with in (None, "voted"):
             raise ValueError(
-                f"predict_with='averaged' is not possible with budget_policy={self.budget_policy!r}, which "
-                "removes supports: expected 'last', or a projectron."
+                f"predict_with={self.predict_with!r} is not possible online: expected 'last' or 'averaged'."
             )
+        what_predicts(self.predict_with, self.budget, self.budget_policy)
         if isinstance(self.gamma, str):
             raise ValueError(f"gamma={self.gamma!r} needs all rows at once: expected a number > 0.")
         offset = 1.0 if self.fit_intercept else 0.0
@@ -307,8 +304,8 @@ class OnlineKernelPerceptron:
     @property
     def dual_coef_(self) -> Floats:
         columns = 1 if len(self._labels) <= 2 else len(self._labels)
-        coefficients: Floats = self._held(lambda m: m.coefficients(averaged=False), np.zeros((0, columns)))
-        return coefficients
+        alpha: Floats = self._held(lambda m: m.coefficients(averaged=False), np.zeros((0, columns)))
+        return np.ascontiguousarray(alpha.T)
 
     @property
     def n_visits_(self) -> int:

@@ -32,9 +32,10 @@ class SequenceTagger(TaggerEstimator):
     Attributes
     ----------
     classes_ : array of labels, sorted
-    history_ : list of dict
-        A record an epoch: mistakes (sentences with a wrong label), updates, wrong tokens, ‖w‖, seconds.
-    n_epochs_, n_mistakes_, n_updates_ : int
+    n_epochs_, history_ : int, list of dict
+        Of the last call: epochs made, and for each its mistakes (sentences with a wrong label), updates,
+        wrong tokens, ‖w‖ and seconds.
+    n_mistakes_, n_updates_ : int
         Over all calls.
     converged_ : bool
         Whether the last epoch made no update.
