@@ -325,7 +325,7 @@ def test_streams_that_cannot_be_believed(tmp_path):
         (lambda f, a: f["parameters"].update(budget=4), "does not fit the parameters"),
         (
             lambda f, a: f["parameters"].update(callback="os.system"),
-            "expected those of OnlineKernelPerceptron",
+            "parameters of OnlineKernelPerceptron that this version does not know",
         ),
         (lambda f, a: f["parameters"].update(kernel="os.system"), "kernel='os.system' is not possible"),
         (lambda f, a: f.update(classes=[0, 0]), "labels are repeated"),

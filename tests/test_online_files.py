@@ -80,7 +80,12 @@ def saved(folder):
     ("where", "name", "value", "said"),
     [
         ("parameters", "rule", "best", "rule='best' is not possible"),
-        ("parameters", "shell", "rm", "expected those of OnlinePerceptron"),
+        (
+            "parameters",
+            "shell",
+            "rm",
+            "parameters of OnlinePerceptron that this version does not know ('shell')",
+        ),
         ("parameters", "hash_bits", 4, "names where there should be hashes"),
         ("parameters", "classes", ["a", "b"], "not those declared"),
         ("state", "classes", ["a", "a", "b"], "repeated"),

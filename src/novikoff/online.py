@@ -267,7 +267,8 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = state["attributes"]
-        OnlinePerceptron.__init__(self, **{name: attributes[name] for name in self._names_of_parameters})
+        known = {name: attributes[name] for name in self._names_of_parameters if name in attributes}
+        OnlinePerceptron.__init__(self, **known)
         self.__dict__.update(attributes)
         self._set_state(state["core"])
 
