@@ -56,7 +56,8 @@ class KernelPerceptron(RowClassifier):
         α: how often each support was added, less how often it was taken away; with a budget what the policy
         made of it.
     update_order_ : ndarray of shape (n_updates,)
-        Which support each update used, as a place in `support_`.
+        Which support each update used, as a place in `support_`. This and the next two are only there without
+        a budget.
     update_moves_ : ndarray of shape (n_updates,), or (n_updates, n_classes)
         What each update added to α: −1, 0 or +1.
     update_visits_ : ndarray of shape (n_updates,)

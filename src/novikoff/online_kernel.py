@@ -67,6 +67,8 @@ class OnlineKernelPerceptron:
         Features known, where examples are dicts or arrays.
     feature_names_in_ : ndarray of str
         Their names, where examples are dicts.
+    memory_ : int
+        Bytes that the supports and coefficients take.
 
     Notes
     -----

@@ -55,6 +55,8 @@ class Pocket(PerceptronClassifier):
         an update.
     verdict_, margin_, margin_upper_ : str and floats
         Of the weights in the pocket, as in `Perceptron`.
+    training_errors_ : int
+        The same as `n_errors_`.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1; three classes or more are learned jointly.
 
