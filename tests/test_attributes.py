@@ -50,6 +50,8 @@ MODELS: dict[str, tuple[Any, Any, Any]] = {
     "ovr": (Perceptron(multiclass="ovr", **few), X, THREE),
     "cyclic margin": (Perceptron("margin", margin=0.5, order="cyclic", **few), X, TWO),
     "worst": (Perceptron(order="worst", **few), X, NOISY),
+    "worst separated": (Perceptron(order="worst", **few), X, TWO),
+    "kernel worst": (KernelPerceptron(order="worst", random_state=0), X, TWO),
     "pa1": (Perceptron("pa1", average=True, **few), X, NOISY),
     "voted": (VotedPerceptron(random_state=0), X, TWO),
     "voted three": (VotedPerceptron(predict_with="averaged", **few), X, THREE),
@@ -145,11 +147,16 @@ def test_what_files_add() -> None:
         assert model.features_ is source.features
 
 
+@pytest.mark.parametrize("cls", [Perceptron, KernelPerceptron, SequenceTagger, StructuredPerceptron, Winnow])
+def test_epochs_are_said_to_be_of_the_last_call(cls: type) -> None:
+    assert re.search(r"^    n_epochs_.*\n        (Of|Epochs of) the last call", cls.__doc__ or "", re.M)
+
+
 # ---- what is counted ---------------------------------------------------------------------------------
 COUNTS = {"mistakes": "n_mistakes_", "updates": "n_updates_"}
 
 
-def check_call(model: Any, before: dict[str, int]) -> None:
+def check_call(model: Any, before: dict[str, int], *, worst: bool = False) -> None:
     """What must hold after a call that began with these counts."""
     history = model.history_
     assert model.n_epochs_ == len(history) and [record["epoch"] for record in history] == [
@@ -158,7 +165,9 @@ def check_call(model: Any, before: dict[str, int]) -> None:
     for name, attribute in COUNTS.items():
         if hasattr(model, attribute):
             assert getattr(model, attribute) == before.get(attribute, 0) + sum(r[name] for r in history)
-    if not isinstance(model, Pocket):  # which ends when the pocket makes no error
+    if worst:  # each epoch but the last has an update at every visit
+        assert model.converged_ == (history[-1]["updates"] < len(X))
+    elif not isinstance(model, Pocket):  # which ends when the pocket makes no error
         calm = [not record.get("updates", record["mistakes"]) for record in history]
         assert model.converged_ == calm[-1] and not any(calm[:-1])
 
@@ -170,7 +179,7 @@ def counted(model: Any) -> dict[str, int]:
 @CASES
 def test_epochs_are_of_the_last_call_and_counts_of_all(case: str) -> None:
     model, rows, labels = fitted(case)
-    check_call(model, {})
+    check_call(model, {}, worst=getattr(model, "order", None) == "worst")
     first = counted(model), model.n_epochs_
     model.fit(rows, labels)  # from scratch
     assert (counted(model), model.n_epochs_) == first
@@ -199,15 +208,20 @@ def test_a_warm_start_goes_on_counting(average: bool) -> None:
         before = counted(model)
 
 
+@pytest.mark.parametrize("ties", ["positive", "mistake"])
 @pytest.mark.parametrize("cls", STREAMS)
-def test_streams_count_visits(cls: Any) -> None:
-    model = cls()
+def test_streams_count_visits_and_progressive_mistakes(cls: Any, ties: str) -> None:
+    model = cls(ties=ties)
     for k, (x, label) in enumerate(zip(X.tolist(), THREE.tolist(), strict=True)):
         example = dict(zip("abcd", x, strict=True))
         known, before = label in model.classes_, (model.predict_one(example), model.n_mistakes_)
         model.learn_one(example, label)
         assert model.n_visits_ == k + 1 and model.n_features_in_ == 4
         assert model.n_mistakes_ == before[1] + (not known or before[0] != label)
+    tie = dict.fromkeys("abcd", 0.0)
+    model = cls(fit_intercept=False, ties=ties, classes=[0, 1])
+    model.learn_one(tie, 1)
+    assert model.predict_one(tie) == 1 and model.n_mistakes_ == (ties == "mistake")
 
 
 # ---- what is said of the training rows ---------------------------------------------------------------

@@ -71,7 +71,8 @@ class KernelPerceptron(RowClassifier):
     n_updates_, n_mistakes_ : int
         Over all calls, counted for each class by itself unless classes are joint.
     converged_, verdict_ : bool, str
-        Whether the last epoch made no update; "separated" where every row lies strictly on its own side.
+        Whether the last epoch made no update, or with order='worst' ended because no row needed one;
+        "separated" where every row lies strictly on its own side.
     radius_, log2_radius_ : float
         R = max √K(x, x) over all rows given, times √2 where classes are joint, and its logarithm.
     margin_, margin_upper_ : float

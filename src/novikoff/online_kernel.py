@@ -59,10 +59,10 @@ class OnlineKernelPerceptron:
     dual_coef_ : ndarray of shape (1, n_supports_), or (classes, n_supports_) for three classes or more
         Their coefficients: a row for the second of two classes, else one a class.
     n_visits_, n_updates_ : int
-        Examples learned from; scores moved (with several classes, each counts).
+        Examples learned from; updates made (one-vs-rest: each class counts its own).
     n_mistakes_ : int
         Progressive mistakes of the last coefficients: how often `predict_one`, asked just before `learn_one`,
-        would have been wrong. A label never seen before is always one.
+        would have been wrong. A label never seen before is always one. With ``ties="mistake"`` ties count.
     n_features_in_ : int
         Features known, where examples are dicts or arrays.
     feature_names_in_ : ndarray of str

@@ -27,9 +27,9 @@ class Perceptron(LinearClassifier):
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1.
     n_epochs_, n_updates_, n_mistakes_ : int
-        Epochs of this fit; updates and mistakes over all calls.
+        Epochs of the last call; updates and mistakes over all calls.
     converged_ : bool
-        An epoch passed without an update.
+        An epoch passed without an update; with order='worst', no row is left that needs one.
     verdict_ : {'separated', 'undecided'}
         'separated': the stored witness has y·s > 0 on every training row, checked exactly.
     witness_ : (coef, intercept) or None
@@ -44,7 +44,8 @@ class Perceptron(LinearClassifier):
     training_errors_ : int or None
         Wrong training rows, where they are known: 0 after a clean run, counted for averaged weights.
     history_ : list of dict
-        Per epoch: mistakes, updates, norm of the weights, seconds (and the held-out accuracy).
+        Per epoch of the last call: mistakes, updates, norm of the weights, seconds (and the held-out
+        accuracy).
 
     Notes
     -----

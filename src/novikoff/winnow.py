@@ -52,7 +52,7 @@ class Winnow(RowClassifier):
     n_mistakes_, n_promotions_, n_demotions_ : int
         Over all calls; a mistake is one or the other. With three classes or more, of all learners together.
     n_epochs_, history_ : int and list of dict
-        Of the fit: mistakes, promotions, demotions and seconds per epoch.
+        Of the last call: mistakes, promotions, demotions and seconds per epoch.
     converged_ : bool
         An epoch passed without a mistake (with order='draw' that is no proof for all rows).
     classes_, n_features_in_, feature_names_in_
