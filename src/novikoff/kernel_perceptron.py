@@ -66,6 +66,8 @@ class KernelPerceptron(RowClassifier):
         The visits made over all calls.
     classes_, n_features_in_, feature_names_in_
         As for every classifier; objects (strings, sets) count as one feature.
+    features_ : novikoff.sources.features.Features
+        After `fit_source` and `load`: what the columns are, for other files to be opened with.
     n_epochs_, history_ : int, list of dict
         Of the last call: epochs made, and for each its mistakes, updates, ‖w‖ and seconds.
     n_updates_, n_mistakes_ : int
@@ -450,6 +452,7 @@ class KernelPerceptron(RowClassifier):
         if model.features.kind != "numbered":
             names = model.features.names(range(model.n_features))
             self.feature_names_in_ = np.array(names, dtype=object)
+        self.features_ = model.features
         self._set_classes(Classes(model.classes))
         self._set_run(model.dual, model.run or Run())
         return self

@@ -26,6 +26,8 @@ class Perceptron(LinearClassifier):
         assign a new array to change them.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1.
+    features_ : novikoff.sources.features.Features
+        After `fit_source` and `load`: what the columns are, for other files to be opened with.
     n_epochs_, n_updates_, n_mistakes_ : int
         Epochs of the last call; updates and mistakes over all calls.
     converged_ : bool
