@@ -35,7 +35,7 @@ def test_fit_within_the_budget(policy):
     X, y = rings()
     model = KernelPerceptron(budget=20, budget_policy=policy, random_state=0, max_epochs=3).fit(X, y)
     again = KernelPerceptron(budget=20, budget_policy=policy, random_state=0, max_epochs=3).fit(X, y)
-    assert model.support_vectors_.shape == (20, 2) and model.dual_coef_.shape == (20,)
+    assert model.support_vectors_.shape == (20, 2) and model.dual_coef_.shape == (1, 20)
     np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
     np.testing.assert_array_equal(model.dual_coef_, again.dual_coef_)
     assert model.n_updates_ >= model.n_mistakes_ > 20 and len(model.history_) == 3
@@ -48,19 +48,25 @@ def test_fit_within_the_budget(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_predicts(policy):
-    """'voted' is the average where there is one, else the last; an average that is not there is an error."""
+    """By default the average where there is one, else the last; what is not there is an error."""
     X, y = rings()
     model = KernelPerceptron(budget=20, budget_policy=policy, random_state=0).fit(X, y)
-    voted = model.predict(X)
+    assert model.predict_with is None
+    default = model.predict(X)
     last = model.set_params(predict_with="last").predict(X)
     model.set_params(predict_with="averaged")
     if policy.startswith("projectron"):
-        np.testing.assert_array_equal(voted, model.predict(X))
-        assert (voted != last).any()
+        np.testing.assert_array_equal(default, model.predict(X))
+        assert (default != last).any()
     else:
-        np.testing.assert_array_equal(voted, last)
-        with pytest.raises(ValueError, match="no average with budget_policy"):
-            model.predict(X)
+        np.testing.assert_array_equal(default, last)
+        for use in (lambda: model.predict(X), lambda: model.fit(X, y), lambda: model.partial_fit(X, y)):
+            with pytest.raises(ValueError, match=f"'averaged' is not possible with budget_policy='{policy}'"):
+                use()
+    model.set_params(predict_with="voted")
+    for use in (lambda: model.predict(X), lambda: model.fit(X, y), lambda: model.partial_fit(X, y)):
+        with pytest.raises(ValueError, match="'voted' is not possible with a budget"):
+            use()
 
 
 def test_average_is_the_mean_of_the_scores_after_each_visit():
@@ -112,7 +118,7 @@ def test_a_large_budget_is_none():
         )
         assert [r["updates"] for r in model.history_] == [r["updates"] for r in free.history_]
         order = np.argsort(model.support_), np.argsort(free.support_)
-        np.testing.assert_array_equal(model.dual_coef_[order[0]], free.dual_coef_[order[1]])
+        np.testing.assert_array_equal(model.dual_coef_[:, order[0]], free.dual_coef_[:, order[1]])
         np.testing.assert_allclose(model.decision_function(X), free.decision_function(X))
 
 
@@ -186,7 +192,7 @@ def test_one_by_one_is_in_bulk(data, policy, budget):
     np.testing.assert_array_equal(arrays.dual_coef_, dicts.dual_coef_)
     assert arrays.n_mistakes_ == dicts.n_mistakes_
     if budget is not None:
-        np.testing.assert_array_equal(bulk.dual_coef_.T, arrays.dual_coef_)
+        np.testing.assert_array_equal(bulk.dual_coef_, arrays.dual_coef_)
         np.testing.assert_array_equal(bulk.support_, arrays.support_)
         said = [arrays.predict_one(x) for x in X]
         np.testing.assert_array_equal(bulk.predict(X), said)
@@ -216,7 +222,7 @@ def test_classes_grow():
     model.learn_one({"a": 1}, "x")
     assert model.score_one({"a": 1}) == -1.0 and model.predict_one({"a": 1}) == "x"
     model.learn_one({"c": 1}, "z")
-    assert model.dual_coef_.shape == (2, 3) and model.classes_ == ["x", "y", "z"]
+    assert model.dual_coef_.shape == (3, 2) and model.classes_ == ["x", "y", "z"]
     assert list(model.score_one({"a": 1}).items()) == [("x", 1.0), ("y", -1.0), ("z", 0.0)]
     assert model.n_visits_ == 4
 
@@ -302,6 +308,7 @@ def test_a_function_that_fails_leaves_no_trace():
         ({"budget_policy": "none"}, "budget_policy='none'"),
         ({"gamma": "scale"}, "gamma='scale' needs all rows at once"),
         ({"predict_with": "voted"}, "'voted' is not possible online"),
+        ({"predict_with": None}, "None is not possible online"),
         ({"predict_with": "averaged", "budget": 3, "budget_policy": "oldest"}, "removes supports"),
         ({"kernel": "precomputed"}, "'precomputed' is not possible online"),
         ({"classes": [1, 1]}, "1 is given twice"),

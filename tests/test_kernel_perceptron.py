@@ -407,7 +407,7 @@ def test_fitted_attributes():
         X, y = rows_and_labels(n=40, classes=classes)
         model = KernelPerceptron("rbf", gamma=5.0, random_state=0, max_epochs=100).fit(X, y)
         m, k = len(model.support_), len(model.update_order_)
-        shape = (m,) if classes == 2 else (classes, m)
+        shape = (1 if classes == 2 else classes, m)
         assert model.dual_coef_.shape == shape and np.array_equal(model.support_vectors_, X[model.support_])
         assert model.update_moves_.shape == ((k,) if classes == 2 else (k, classes))
         assert model.n_mistakes_ == model.n_updates_ == np.count_nonzero(model.update_moves_)

@@ -562,7 +562,10 @@ def put_array(name, value):
         (put("model", value=None), "model is missing, expected dict"),
         (put("model", "settings", "rule", value="best"), "rule is 'best', expected one of perceptron"),
         (put("model", "settings", "C", value=float("nan")), "C is nan"),
-        (put("model", "settings", "more", value=1), "settings are"),
+        (
+            put("model", "settings", "more", value=1),
+            "settings that this version does not know ('more')",
+        ),
         (put("model", "parts", value=[]), "parts has 0 entries, expected 1"),
         (put("model", "parts", 0, "visits", value=-1), "visits is -1"),
         (put("model", "parts", 0, "visits", value=1 << 70), "visits is 1180591620717411303424"),

@@ -65,7 +65,9 @@ def test_labels(tmp_path):
 
 def test_kinds_do_not_mix(tmp_path):
     OnlinePerceptron().save(tmp_path / "m")
-    with pytest.raises(ValueError, match="m: holds a novikoff online, expected a model"):
+    with pytest.raises(
+        ValueError, match=r"m: holds a novikoff online, expected a model: OnlinePerceptron\.load reads it"
+    ):
         novikoff.load_model(tmp_path / "m")
 
 
@@ -80,7 +82,12 @@ def saved(folder):
     ("where", "name", "value", "said"),
     [
         ("parameters", "rule", "best", "rule='best' is not possible"),
-        ("parameters", "shell", "rm", "expected those of OnlinePerceptron"),
+        (
+            "parameters",
+            "shell",
+            "rm",
+            "parameters of OnlinePerceptron that this version does not know ('shell')",
+        ),
         ("parameters", "hash_bits", 4, "names where there should be hashes"),
         ("parameters", "classes", ["a", "b"], "not those declared"),
         ("state", "classes", ["a", "a", "b"], "repeated"),

@@ -258,7 +258,7 @@ def test_kernel_boundary_rings_by_alpha():
     assert model.verdict_ == "separated"
     shown = plots.BoundaryDisplay.from_estimator(model, X, y, ax=empty_axes())
     assert shown.wrong_.tolist() == [] and shown.strip_ is None
-    np.testing.assert_array_equal(shown.alpha[model.support_], np.abs(model.dual_coef_))
+    np.testing.assert_array_equal(shown.alpha[model.support_], np.abs(model.dual_coef_[0]))
     (rings,) = [dots for dots in shown.ax_.collections if "support" in str(dots.get_label())]
     alpha = shown.alpha[shown.alpha > 0]
     np.testing.assert_allclose(rings.get_sizes(), 60 + 240 * alpha / alpha.max())

@@ -5,14 +5,17 @@ Names are resolved when they are first used, so that `import novikoff` costs alm
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from novikoff.lazy import resolve
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from novikoff import checker as checker
     from novikoff import dask as dask
     from novikoff import datasets as datasets
+    from novikoff import plots as plots
     from novikoff import structured as structured
     from novikoff import theory as theory
     from novikoff.expansions import MonotoneConjunctions as MonotoneConjunctions
@@ -54,7 +57,14 @@ _HOMES = {
     "load_model": "novikoff.models.loading",
     "open_source": "novikoff.sources.formats",
 }
-_MODULES = ("dask", "datasets", "structured", "theory")
+_MODULES = (
+    "checker",
+    "dask",
+    "datasets",
+    "plots",
+    "structured",
+    "theory",
+)  # listed; the others are found too
 
 __all__ = [
     "KernelModel",
@@ -73,26 +83,20 @@ __all__ = [
     "VotedPerceptron",
     "Winnow",
     "__version__",
+    "checker",
     "dask",
     "datasets",
     "load",
     "load_model",
     "open_source",
+    "plots",
     "structured",
     "theory",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return import_module(f"novikoff.{name}")
-    raise AttributeError(
-        f"module 'novikoff' has no attribute {name!r}; it has {', '.join(sorted([*_HOMES, *_MODULES]))}"
-    )
+    return resolve(__name__, name, _HOMES)
 
 
 def __dir__() -> list[str]:

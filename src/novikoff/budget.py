@@ -190,12 +190,6 @@ class BudgetLearner(ABC):
     def _scores(self, X: Any, *, averaged: bool, jobs: int) -> Floats:
         """Scores; the averaged ones times the number of visits."""
 
-    def votes(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """What stands in for votes: the averaged scores, or the last ones where there is no average, times
-        the number of visits.
-        """
-        return self.scores(X, averaged=self.can_average, n_jobs=n_jobs) * self.n_visits
-
     def winners(self, scores: Floats) -> Ints:
         """The class of each row by its scores."""
         if self.n_columns == 1:

@@ -19,6 +19,7 @@ import numpy as np
 from novikoff.labels import Classes, StreamClasses
 from novikoff.models import modelstate
 from novikoff.models.modelfile import canonical, parse, read_file, write_file
+from novikoff.parameters import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS, FILE_PARAMETERS
 from novikoff.scaling import Scaling
 from novikoff.sources.source import Source
 from novikoff.training import Fitting
@@ -76,6 +77,7 @@ class Keeping:
         """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
         facts, arrays = read_file(self.path, self.kind)
         kept, now = facts["parameters"], parse(canonical(self.parameters).encode())
+        kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
             listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
@@ -160,3 +162,11 @@ class Checkpoint(Keeping):
         fitting.before = before[0], before[1]
         fitting.began = dict(facts["began"])
         fitting.settled_at = dict(facts["settled_at"])
+
+
+def _starts_as(name: str) -> Any:
+    """The default of a parameter, as JSON says it."""
+    for table in (FILE_PARAMETERS, DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS):
+        if name in table:
+            return parse(canonical(table[name].default).encode())
+    return None

@@ -26,7 +26,7 @@ from novikoff.model import Floats
 from novikoff.models.kernel import KernelModel
 from novikoff.models.kernelstate import kernel_state
 from novikoff.models.loading import load_classifier
-from novikoff.parameters import KERNEL_PARAMETERS, default, parameter_help
+from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
 from novikoff.report import Report
 from novikoff.sources.source import Source
 from novikoff.training import Plan, Run
@@ -52,10 +52,12 @@ class KernelPerceptron(RowClassifier):
     support_, support_vectors_ : ndarray of shape (n_supports,), and their rows
         The rows that were ever mistaken, in the order of their first mistake; numbers count over all calls.
         For a precomputed kernel the vectors are the numbers.
-    dual_coef_ : ndarray of shape (n_supports,), or (n_classes, n_supports) for three classes or more
-        α: how often each support was added, less how often it was taken away.
+    dual_coef_ : ndarray of shape (1, n_supports), or (n_classes, n_supports) for three classes or more
+        α: how often each support was added, less how often it was taken away; with a budget what the policy
+        made of it.
     update_order_ : ndarray of shape (n_updates,)
-        Which support each update used, as a place in `support_`.
+        Which support each update used, as a place in `support_`. This and the next two are only there without
+        a budget.
     update_moves_ : ndarray of shape (n_updates,), or (n_updates, n_classes)
         What each update added to α: −1, 0 or +1.
     update_visits_ : ndarray of shape (n_updates,)
@@ -64,12 +66,15 @@ class KernelPerceptron(RowClassifier):
         The visits made over all calls.
     classes_, n_features_in_, feature_names_in_
         As for every classifier; objects (strings, sets) count as one feature.
+    features_ : novikoff.sources.features.Features
+        After `fit_source` and `load`: what the columns are, for other files to be opened with.
     n_epochs_, history_ : int, list of dict
         Of the last call: epochs made, and for each its mistakes, updates, ‖w‖ and seconds.
     n_updates_, n_mistakes_ : int
         Over all calls, counted for each class by itself unless classes are joint.
     converged_, verdict_ : bool, str
-        Whether the last epoch made no update; "separated" where every row lies strictly on its own side.
+        Whether the last epoch made no update, or with order='worst' ended because no row needed one;
+        "separated" where every row lies strictly on its own side.
     radius_, log2_radius_ : float
         R = max √K(x, x) over all rows given, times √2 where classes are joint, and its logarithm.
     margin_, margin_upper_ : float
@@ -89,8 +94,8 @@ class KernelPerceptron(RowClassifier):
     goes to the most violated row of each class.
 
     *With a budget* (docs/budgets.md) there are at most so many supports, and their coefficients are what the
-    policy makes of them. There is no sequence of updates, and so no votes: 'voted' predicts with the average,
-    and where supports are removed ('forgetron', 'oldest', 'random'), so that there is none, with the last
+    policy makes of them. There is no sequence of updates, and so no votes: predictions are by the average,
+    and where supports are removed ('forgetron', 'oldest', 'random'), so that there is none, by the last
     coefficients.
 
     *Memory* is that of X, `cache_mb`, and the supports. The cache holds the scores of all rows and as many
@@ -140,7 +145,7 @@ class KernelPerceptron(RowClassifier):
         degree: int = start("degree"),
         coef0: float = start("coef0"),
         kernel_params: dict[str, Any] | None = start("kernel_params"),
-        predict_with: str = start("predict_with"),
+        predict_with: str | None = start("predict_with"),
         fit_intercept: bool = start("fit_intercept"),
         max_epochs: int = start("max_epochs"),
         order: str = start("order"),
@@ -172,6 +177,10 @@ class KernelPerceptron(RowClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        what_predicts(self.predict_with, self.budget, self.budget_policy)
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
@@ -348,7 +357,7 @@ class KernelPerceptron(RowClassifier):
     def dual_coef_(self) -> npt.NDArray[Any]:
         alpha = self._fitted("dual_coef_").coefficients(averaged=False)
         alpha = alpha.astype(np.int64) if isinstance(self._dual, DualModel) else alpha
-        return alpha[:, 0] if alpha.shape[1] == 1 else np.ascontiguousarray(alpha.T)
+        return np.ascontiguousarray(alpha.T)
 
     @property
     def update_order_(self) -> Rows:
@@ -401,7 +410,7 @@ class KernelPerceptron(RowClassifier):
             model,
             self.classes_,
             self._features(self.n_features_in_),
-            predict_with=self.predict_with,
+            predict_with=kernelfitting.way_of(model, self.predict_with),
             parameters=params | {"callback": None},
             run=self._run,
             name=type(self).__name__,
@@ -433,13 +442,17 @@ class KernelPerceptron(RowClassifier):
         said = parameters_of(model.dual)  # what was learned with has the last word
         if isinstance(params.get("gamma"), str):
             said.pop("gamma", None)
-        params |= said | {"predict_with": model.predict_with}
-        self = cls(**params)
-        self._check_parameters()
+        if params.get("predict_with") is not None or model.predict_with != kernelfitting.way_of(
+            model.dual, None
+        ):
+            said["predict_with"] = model.predict_with
+        self = cls(**params | said)
+        check_parameters(self, cls._names, cls._table)
         self.n_features_in_ = model.n_features
         if model.features.kind != "numbered":
             names = model.features.names(range(model.n_features))
             self.feature_names_in_ = np.array(names, dtype=object)
+        self.features_ = model.features
         self._set_classes(Classes(model.classes))
         self._set_run(model.dual, model.run or Run())
         return self
@@ -472,7 +485,4 @@ class KernelPerceptron(RowClassifier):
         return tags
 
 
-assert KernelPerceptron.__doc__ is not None
-KernelPerceptron.__doc__ = KernelPerceptron.__doc__.format(
-    parameters=parameter_help(KernelPerceptron._names, KERNEL_PARAMETERS).replace("\n", "\n    ")
-)
+document(KernelPerceptron, KernelPerceptron._names, KERNEL_PARAMETERS)

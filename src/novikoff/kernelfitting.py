@@ -21,6 +21,7 @@ from novikoff.kernels import (
     kernel_by_name,
 )
 from novikoff.model import Floats, Ints
+from novikoff.parameters import what_predicts
 from novikoff.report import Report
 from novikoff.training import Plan, Run
 
@@ -37,7 +38,7 @@ class KernelSettings:
     coef0: float
     kernel_params: dict[str, Any] | None
     fit_intercept: bool
-    predict_with: str
+    predict_with: str | None
     ties: str
     multiclass: str
     budget: int | None
@@ -113,7 +114,7 @@ class KernelSettings:
             run = budgettraining.fit(model, X, labels, plan)
         else:
             model, run = dualtraining.fit(model, X, labels, plan, **self._how())
-        if self.predict_with == "last" and run.consistent:
+        if way_of(model, self.predict_with) == "last" and run.consistent:
             run.training_errors = 0
         return model, run
 
@@ -165,11 +166,19 @@ def parameters_of(model: Fitted) -> dict[str, Any]:
     return said | {"ties": "mistake" if model.tie_is_mistake else "positive"}
 
 
-def scores(model: Fitted, X: Any, predict_with: str, n_jobs: int | None = None) -> Floats:
+def way_of(model: Fitted, predict_with: str | None) -> str:
+    """What a model predicts with when it is asked for `predict_with`."""
+    if isinstance(model, BudgetLearner):
+        return what_predicts(predict_with, model.budget, model.policy)
+    return predict_with or "voted"
+
+
+def scores(model: Fitted, X: Any, predict_with: str | None, n_jobs: int | None = None) -> Floats:
     """(n, columns) by the votes (their mean), the averaged or the last coefficients."""
-    if predict_with != "voted":
-        return model.scores(X, averaged=predict_with == "averaged", n_jobs=n_jobs)
-    return model.votes(X, n_jobs) / max(model.n_visits, 1)
+    way = way_of(model, predict_with)
+    if way == "voted" and isinstance(model, DualModel):
+        return model.votes(X, n_jobs) / max(model.n_visits, 1)
+    return model.scores(X, averaged=way == "averaged", n_jobs=n_jobs)
 
 
 def report(model: Fitted, run: Run, name: str, order: str, n_features: int) -> Report:

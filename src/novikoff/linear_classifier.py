@@ -101,7 +101,9 @@ class LinearClassifier(PerceptronClassifier):
         names = None
         if linear.features.kind != "numbered":
             names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
-        return cls._from_model(params, linear.model, linear.classes, names, linear.run)
+        self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
+        self.features_ = linear.features
+        return self
 
     def _sayable(self) -> dict[str, Any]:
         """The parameters as JSON can say them."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from novikoff import _core
-from novikoff.parameters import check_parameters, default, parameter_help
+from novikoff.parameters import check_parameters, default, document
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -267,7 +267,8 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = state["attributes"]
-        OnlinePerceptron.__init__(self, **{name: attributes[name] for name in self._names_of_parameters})
+        known = {name: attributes[name] for name in self._names_of_parameters if name in attributes}
+        OnlinePerceptron.__init__(self, **known)
         self.__dict__.update(attributes)
         self._set_state(state["core"])
 
@@ -312,7 +313,4 @@ def _labels(classes: list[Any]) -> NDArray[Any]:
     return labels
 
 
-assert OnlinePerceptron.__doc__ is not None
-OnlinePerceptron.__doc__ = OnlinePerceptron.__doc__.replace(
-    "{parameters}", parameter_help(OnlinePerceptron._names_of_parameters).replace("\n", "\n    ")
-)
+document(OnlinePerceptron, OnlinePerceptron._names_of_parameters)

@@ -26,7 +26,7 @@ from novikoff.models.onlinestate import (
     parameters_from_state,
     plain_parameters,
 )
-from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, parameter_help
+from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
 from novikoff.sources.block import Csr
 
 KIND = "online kernel"  # of model files
@@ -56,17 +56,19 @@ class OnlineKernelPerceptron:
         Examples kept, never more than `budget`.
     support_ : ndarray of int
         Which they are, counted from the first example learned from.
-    dual_coef_ : ndarray of shape (n_supports_, 1) or (n_supports_, classes)
-        Their coefficients: a column for the second of two classes, else one a class.
+    dual_coef_ : ndarray of shape (1, n_supports_), or (classes, n_supports_) for three classes or more
+        Their coefficients: a row for the second of two classes, else one a class.
     n_visits_, n_updates_ : int
-        Examples learned from; scores moved (with several classes, each counts).
+        Examples learned from; updates made (one-vs-rest: each class counts its own).
     n_mistakes_ : int
         Progressive mistakes of the last coefficients: how often `predict_one`, asked just before `learn_one`,
-        would have been wrong. A label never seen before is always one.
+        would have been wrong. A label never seen before is always one. With ``ties="mistake"`` ties count.
     n_features_in_ : int
         Features known, where examples are dicts or arrays.
     feature_names_in_ : ndarray of str
         Their names, where examples are dicts.
+    memory_ : int
+        Bytes that the supports and coefficients take.
 
     Notes
     -----
@@ -147,14 +149,11 @@ class OnlineKernelPerceptron:
 
     def _checked_kernel(self) -> Kernel:
         check_parameters(self, self._names_of_parameters, KERNEL_PARAMETERS)
-        if self.predict_with == "voted":
-            raise ValueError("predict_with='voted' is not possible online: expected 'last' or 'averaged'.")
-        removes = self.budget is not None and not self.budget_policy.startswith("projectron")
-        if self.predict_with == "averaged" and removes:
+        if self.predict_with in (None, "voted"):
             raise ValueError(
-                f"predict_with='averaged' is not possible with budget_policy={self.budget_policy!r}, which "
-                "removes supports: expected 'last', or a projectron."
+                f"predict_with={self.predict_with!r} is not possible online: expected 'last' or 'averaged'."
             )
+        what_predicts(self.predict_with, self.budget, self.budget_policy)
         if isinstance(self.gamma, str):
             raise ValueError(f"gamma={self.gamma!r} needs all rows at once: expected a number > 0.")
         offset = 1.0 if self.fit_intercept else 0.0
@@ -307,8 +306,8 @@ class OnlineKernelPerceptron:
     @property
     def dual_coef_(self) -> Floats:
         columns = 1 if len(self._labels) <= 2 else len(self._labels)
-        coefficients: Floats = self._held(lambda m: m.coefficients(averaged=False), np.zeros((0, columns)))
-        return coefficients
+        alpha: Floats = self._held(lambda m: m.coefficients(averaged=False), np.zeros((0, columns)))
+        return np.ascontiguousarray(alpha.T)
 
     @property
     def n_visits_(self) -> int:
@@ -444,11 +443,10 @@ def _block(x: Any) -> Any:
     return block
 
 
-assert OnlineKernelPerceptron.__doc__ is not None
-OnlineKernelPerceptron.__doc__ = OnlineKernelPerceptron.__doc__.replace(
-    "{parameters}",
-    parameter_help(OnlineKernelPerceptron._names_of_parameters, KERNEL_PARAMETERS)
-    .replace("gamma : default 'scale'", "gamma : default 1.0")
-    .replace("predict_with : default 'voted'", "predict_with : default 'last'")
-    .replace("\n", "\n    "),
+document(
+    OnlineKernelPerceptron,
+    OnlineKernelPerceptron._names_of_parameters,
+    KERNEL_PARAMETERS,
+    gamma=1.0,
+    predict_with="last",
 )

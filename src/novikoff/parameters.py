@@ -329,6 +329,14 @@ KERNEL_PARAMETERS = PARAMETERS | _table(
     ),
     replace(PARAMETERS["multiclass"], default="ovr"),
     Parameter(
+        "predict_with",
+        None,
+        "How to predict: 'voted' by all hypotheses of the run, 'averaged' or 'last'. None: 'voted', or with "
+        "a `budget`, which keeps no hypotheses, 'averaged', or 'last' where the policy removes supports. May "
+        "be changed after the fit.",
+        *_none_or(*_one_of(*PREDICT_WITH)),
+    ),
+    Parameter(
         "budget",
         None,
         "The most supports that are ever kept; None keeps all. With a budget every row is learned from by "
@@ -511,12 +519,12 @@ FILE_PARAMETERS = PARAMETERS | _table(
     replace(
         KERNEL_PARAMETERS["budget"],
         help="The most supports that a kernel model ever keeps. Without it all are kept. With it every row "
-        "is learned from by itself, and there are no votes: their mean predicts instead, or, where supports "
-        "are removed, the last.",
+        "is learned from by itself, and no hypotheses are kept that could vote.",
     ),
     replace(
-        PARAMETERS["predict_with"],
-        help="What a kernel model predicts with: the votes of all its hypotheses, their mean, or the last.",
+        KERNEL_PARAMETERS["predict_with"],
+        help="What a kernel model predicts with: the votes of all its hypotheses, their mean, or the last. "
+        "Without it the votes, or with `budget` the mean, or the last where the policy removes supports.",
     ),
     replace(
         PARAMETERS["max_epochs"],
@@ -842,6 +850,28 @@ def check_parameters(
         table[name].check(getattr(owner, name))
 
 
+def what_predicts(predict_with: str | None, budget: int | None, policy: str) -> str:
+    """What a kernel model predicts with: what was asked for, or without that the best that there is.
+
+    >>> [what_predicts(None, *how) for how in [(None, "oldest"), (9, "projectron"), (9, "oldest")]]
+    ['voted', 'averaged', 'last']
+    """
+    averages = budget is None or policy.startswith("projectron")  # the others remove supports
+    if predict_with is None:
+        return "voted" if budget is None else "averaged" if averages else "last"
+    if predict_with == "voted" and budget is not None:
+        raise ValueError(
+            "predict_with='voted' is not possible with a budget, which keeps no hypotheses that could vote: "
+            "expected None, 'averaged' or 'last'."
+        )
+    if predict_with == "averaged" and not averages:
+        raise ValueError(
+            f"predict_with='averaged' is not possible with budget_policy={policy!r}, which removes supports: "
+            "expected 'last', or a projectron."
+        )
+    return predict_with
+
+
 def parameter_help(names: Iterable[str], table: Mapping[str, Parameter] = PARAMETERS) -> str:
     """The numpydoc `Parameters` entries for `names`.
 
@@ -850,3 +880,28 @@ def parameter_help(names: Iterable[str], table: Mapping[str, Parameter] = PARAME
         Chooses the hash; not used without `hash_bits`.
     """
     return "\n".join(f"{n} : default {table[n].default!r}\n    {table[n].help}" for n in names)
+
+
+def document(
+    cls: type, names: Iterable[str], table: Mapping[str, Parameter] = PARAMETERS, **defaults: Any
+) -> None:
+    """Write the help of its parameters into the docstring of a class, in place of ``{parameters}``.
+
+    `defaults` are those that this class has instead of the table's. Under ``python -OO`` there are no
+    docstrings, and nothing to write into.
+
+    >>> class Hasher:
+    ...     '''A hash.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     {parameters}
+    ...     '''
+    >>> document(Hasher, ["seed"], seed=7)
+    >>> "seed : default 7" in Hasher.__doc__
+    True
+    """
+    if cls.__doc__ is not None:
+        own = {**table, **{name: replace(table[name], default=value) for name, value in defaults.items()}}
+        entries = parameter_help(names, own).replace("\n", "\n    ")
+        cls.__doc__ = cls.__doc__.replace("{parameters}", entries)

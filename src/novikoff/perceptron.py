@@ -8,7 +8,7 @@ from typing import Any, Self
 from novikoff import streaming, training
 from novikoff.labels import StreamClasses, as_text
 from novikoff.linear_classifier import LinearClassifier
-from novikoff.parameters import default, parameter_help
+from novikoff.parameters import default, document
 from novikoff.sources.source import Source
 
 
@@ -26,11 +26,13 @@ class Perceptron(LinearClassifier):
         assign a new array to change them.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1.
+    features_ : novikoff.sources.features.Features
+        After `fit_source` and `load`: what the columns are, for other files to be opened with.
     n_epochs_, n_updates_, n_mistakes_ : int
-        Epochs of this fit; updates and mistakes over all calls.
+        Epochs of the last call; updates and mistakes over all calls.
     converged_ : bool
-        An epoch passed without an update.
-    verdict_ : {{'separated', 'undecided'}}
+        An epoch passed without an update; with order='worst', no row is left that needs one.
+    verdict_ : {'separated', 'undecided'}
         'separated': the stored witness has y·s > 0 on every training row, checked exactly.
     witness_ : (coef, intercept) or None
         The last weights, lifted off a tie through the bias where that was needed.
@@ -44,7 +46,8 @@ class Perceptron(LinearClassifier):
     training_errors_ : int or None
         Wrong training rows, where they are known: 0 after a clean run, counted for averaged weights.
     history_ : list of dict
-        Per epoch: mistakes, updates, norm of the weights, seconds (and the held-out accuracy).
+        Per epoch of the last call: mistakes, updates, norm of the weights, seconds (and the held-out
+        accuracy).
 
     Notes
     -----
@@ -227,7 +230,4 @@ class Perceptron(LinearClassifier):
         return self._scorer().scores(X, self.n_jobs)
 
 
-assert Perceptron.__doc__ is not None
-Perceptron.__doc__ = Perceptron.__doc__.format(
-    parameters=parameter_help(Perceptron._names).replace("\n", "\n    ")
-)
+document(Perceptron, Perceptron._names)

@@ -14,7 +14,7 @@ from novikoff.arrays import in_order
 from novikoff.classifier import PerceptronClassifier
 from novikoff.labels import Classes
 from novikoff.model import Floats, Ints, Learner, Model, Scorer, Settings, UnsortedIndices, raise_problem
-from novikoff.parameters import POCKET_PARAMETERS, default, parameter_help
+from novikoff.parameters import POCKET_PARAMETERS, default, document
 from novikoff.training import ArrayExamples, Fitting, Plan, Record, Run, Visit
 
 
@@ -55,6 +55,8 @@ class Pocket(PerceptronClassifier):
         an update.
     verdict_, margin_, margin_upper_ : str and floats
         Of the weights in the pocket, as in `Perceptron`.
+    training_errors_ : int
+        The same as `n_errors_`.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1; three classes or more are learned jointly.
 
@@ -294,7 +296,4 @@ def _line(record: Record) -> str:
     return text + (f"  errors in the pocket {record['errors']:,.6g}" if "errors" in record else "")
 
 
-assert Pocket.__doc__ is not None
-Pocket.__doc__ = Pocket.__doc__.format(
-    parameters=parameter_help(Pocket._names, POCKET_PARAMETERS).replace("\n", "\n    ")
-)
+document(Pocket, Pocket._names, POCKET_PARAMETERS)

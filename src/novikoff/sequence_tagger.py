@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from novikoff.labels import Classes
-from novikoff.parameters import TAGGER_PARAMETERS, check_parameters, default, parameter_help
+from novikoff.parameters import TAGGER_PARAMETERS, check_parameters, default, document
 from novikoff.structured import fitting, reading
 from novikoff.tagger_estimator import TaggerEstimator
 
@@ -23,7 +23,7 @@ class SequenceTagger(TaggerEstimator):
     their features (Collins 2002).
 
     X is a list of sentences. A sentence is a list of tokens; a token is a list of feature names, or a dict as
-    sklearn-crfsuite takes them: ``{{"w": "the", "upper": False, "len": 3}}``.
+    sklearn-crfsuite takes them: ``{"w": "the", "upper": False, "len": 3}``.
 
     Parameters
     ----------
@@ -32,9 +32,10 @@ class SequenceTagger(TaggerEstimator):
     Attributes
     ----------
     classes_ : array of labels, sorted
-    history_ : list of dict
-        A record an epoch: mistakes (sentences with a wrong label), updates, wrong tokens, ‖w‖, seconds.
-    n_epochs_, n_mistakes_, n_updates_ : int
+    n_epochs_, history_ : int, list of dict
+        Of the last call: epochs made, and for each its mistakes (sentences with a wrong label), updates,
+        wrong tokens, ‖w‖ and seconds.
+    n_mistakes_, n_updates_ : int
         Over all calls.
     converged_ : bool
         Whether the last epoch made no update.
@@ -194,7 +195,4 @@ class SequenceTagger(TaggerEstimator):
             )
 
 
-assert SequenceTagger.__doc__ is not None
-SequenceTagger.__doc__ = SequenceTagger.__doc__.format(
-    parameters=parameter_help(SequenceTagger._names, TAGGER_PARAMETERS).replace("\n", "\n    ")
-)
+document(SequenceTagger, SequenceTagger._names, TAGGER_PARAMETERS)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import MORE_EPOCHS, generator, not_separated
-from novikoff.parameters import STRUCTURED_PARAMETERS, check_parameters, default, parameter_help
+from novikoff.parameters import STRUCTURED_PARAMETERS, check_parameters, default, document
 from novikoff.report import Report
 from novikoff.structured import learning
 from novikoff.structured.model import StructuredModel
@@ -52,7 +52,7 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         inexact decoder. The bound needs that there are none.
     converged_ : bool
         An epoch passed without an update.
-    verdict_ : {{'separated', 'consistent', 'undecided'}}
+    verdict_ : {'separated', 'consistent', 'undecided'}
         'separated': every right output scores strictly more than any other under the witness.
         'consistent': every output was right, but the decoder is not exact. See Notes.
     witness_ : as `weights_`, or None
@@ -85,7 +85,7 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
 
     >>> class Cuts:
     ...     def features(self, word, cut):
-    ...         return {{"begins " + word[:cut]: 1, "ends " + word[cut:]: 1}}
+    ...         return {"begins " + word[:cut]: 1, "ends " + word[cut:]: 1}
     ...     def decode(self, word, w):
     ...         return max(range(1, len(word)), key=lambda cut: w.dot(self.features(word, cut)))
     >>> words, cuts = ["walking", "eating", "talked", "looked"], [4, 3, 4, 4]
@@ -271,7 +271,4 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         return self
 
 
-assert StructuredPerceptron.__doc__ is not None
-StructuredPerceptron.__doc__ = StructuredPerceptron.__doc__.format(
-    parameters=parameter_help(StructuredPerceptron._names, STRUCTURED_PARAMETERS).replace("\n", "\n    ")
-)
+document(StructuredPerceptron, StructuredPerceptron._names, STRUCTURED_PARAMETERS)

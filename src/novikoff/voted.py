@@ -10,7 +10,7 @@ import numpy as np
 from novikoff import training
 from novikoff.classifier import PerceptronClassifier
 from novikoff.model import Floats, Ints, Model, Scorer
-from novikoff.parameters import PARAMETERS, default, parameter_help
+from novikoff.parameters import PARAMETERS, default, document
 from novikoff.sequence import Counts, UpdateSequence
 
 
@@ -263,7 +263,4 @@ def _read_only(a: Floats) -> Floats:
     return a
 
 
-assert VotedPerceptron.__doc__ is not None
-VotedPerceptron.__doc__ = VotedPerceptron.__doc__.format(
-    parameters=parameter_help(VotedPerceptron._names).replace("\n", "\n    ")
-)
+document(VotedPerceptron, VotedPerceptron._names)

@@ -14,7 +14,7 @@ from novikoff.arrays import in_order, is_sparse, rows_of
 from novikoff.classifier import RowClassifier, generator
 from novikoff.labels import Classes
 from novikoff.model import Floats, Ints, Learner, Settings, UnsortedIndices, raise_problem
-from novikoff.parameters import WINNOW_PARAMETERS, default, parameter_help
+from novikoff.parameters import WINNOW_PARAMETERS, default, document
 from novikoff.training import ArrayExamples, Plan, Record, Visit
 
 REACH = 500  # weights stay between 2**-REACH and 2**REACH
@@ -52,7 +52,7 @@ class Winnow(RowClassifier):
     n_mistakes_, n_promotions_, n_demotions_ : int
         Over all calls; a mistake is one or the other. With three classes or more, of all learners together.
     n_epochs_, history_ : int and list of dict
-        Of the fit: mistakes, promotions, demotions and seconds per epoch.
+        Of the last call: mistakes, promotions, demotions and seconds per epoch.
     converged_ : bool
         An epoch passed without a mistake (with order='draw' that is no proof for all rows).
     classes_, n_features_in_, feature_names_in_
@@ -299,7 +299,4 @@ def disjunction_bound(n: int, r: int) -> float:
     return 2 + 3 * r * (1 + math.log2(n))
 
 
-assert Winnow.__doc__ is not None
-Winnow.__doc__ = Winnow.__doc__.format(
-    parameters=parameter_help(Winnow._names, WINNOW_PARAMETERS).replace("\n", "\n    ")
-)
+document(Winnow, Winnow._names, WINNOW_PARAMETERS)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from novikoff.cli.options import Learning, default, flag_of, given_on, option, read
-from novikoff.parameters import KERNEL_PARAMETERS
+from novikoff.cli.running import as_options
+from novikoff.parameters import KERNEL_PARAMETERS, what_predicts
 
 if TYPE_CHECKING:
     from novikoff.kernelfitting import Fitted, KernelSettings
@@ -35,7 +36,7 @@ class Kernels:
     gamma: Annotated[str, option("gamma", metavar="scale|auto|NUMBER")] = default("gamma")
     degree: Annotated[int, option("degree")] = default("degree")
     coef0: Annotated[float, option("coef0")] = default("coef0")
-    predict_with: Annotated[str, option("predict_with")] = default("predict_with")
+    predict_with: Annotated[str | None, option("predict_with")] = default("predict_with")
     budget: Annotated[int | None, option("budget")] = default("budget")
     budget_policy: Annotated[str, option("budget_policy")] = default("budget_policy")
     cache_mb: Annotated[float, option("cache_mb")] = default("cache_mb")
@@ -86,11 +87,11 @@ class Kernels:
             return
         if order == "worst":
             raise typer.BadParameter("worst is not possible with --budget.", param_hint="--order")
-        if self.predict_with == "averaged" and not self.budget_policy.startswith("projectron"):
-            raise typer.BadParameter(
-                f"averaged is not possible with --budget-policy {self.budget_policy}: it removes supports.",
-                param_hint="--predict-with",
-            )
+        try:
+            what_predicts(self.predict_with, self.budget, self.budget_policy)
+        except ValueError as error:
+            said = as_options(str(error)).removeprefix("--predict-with ")
+            raise typer.BadParameter(said, param_hint="--predict-with") from None
 
 
 def learn(

@@ -43,12 +43,12 @@ def _sayable(value: Any) -> Any:
 def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
     """What there is to know of a kernel model besides its report: the kernel, the supports, what predicts."""
     from novikoff.dualmodel import DualModel
+    from novikoff.kernelfitting import way_of
 
-    dual, way = model.dual, model.predict_with
+    dual, way = model.dual, way_of(model.dual, model.predict_with)
     ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}
     kept = f"{len(dual.support):,} of {dual.n_rows:,} rows"
     if not isinstance(dual, DualModel):
-        way = ("averaged" if dual.can_average else "last") if way == "voted" else way
         ways |= {"averaged": "the mean of the coefficients", "last": "the last coefficients"}
         kept += f", at most {dual.budget:,} ({dual.policy})"
     return [

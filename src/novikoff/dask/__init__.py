@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from novikoff.lazy import resolve
+
 if TYPE_CHECKING:
     from novikoff.dask.perceptron import DistributedPerceptron as DistributedPerceptron
     from novikoff.dask.tagger import DistributedTagger as DistributedTagger
@@ -29,10 +31,9 @@ def check_installed() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'novikoff.dask' has no attribute {name!r}; it has {', '.join(__all__)}")
-    check_installed()
-    return getattr(import_module(_HOMES[name]), name)
+    if not name.startswith("_"):
+        check_installed()
+    return resolve(__name__, name, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ from novikoff.labels import Classes
 from novikoff.linear_classifier import LinearClassifier
 from novikoff.mixingcheckpoint import MixingCheckpoint
 from novikoff.model import Model
-from novikoff.parameters import DISTRIBUTED_PARAMETERS, default, parameter_help
+from novikoff.parameters import DISTRIBUTED_PARAMETERS, default, document
 from novikoff.shardtraining import LinearMethod
 from novikoff.training import Plan, Run
 
@@ -38,8 +38,8 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
     ----------
     coef_, intercept_, classes_, n_features_in_, converged_, verdict_, witness_, margin_, radius_ …
         As those of `Perceptron`. `converged_`: an epoch passed without an update on any shard.
-    features_ : Features
-        After learning from files: what their columns are called.
+    features_ : novikoff.sources.features.Features
+        After learning from files, and after `load`: what the columns are called.
     n_shards_ : int
         Shards of the last fit.
     mixed_mistakes_ : float
@@ -213,7 +213,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
             known = self._classes
             if classes is not None:
                 known.check_same(classes)
-            if "features_" in vars(self):
+            if "features_" in vars(self) and are_paths(X):
                 options["features"] = self.features_
         with session(self.client) as own:
             shards = self._load(own, X, y, sample_weight, None if begun else classes, options, known)
@@ -330,7 +330,4 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         return self.classes_[self._scorer().predict(X, self.n_jobs)]
 
 
-assert DistributedPerceptron.__doc__ is not None
-DistributedPerceptron.__doc__ = DistributedPerceptron.__doc__.format(
-    parameters=parameter_help(DistributedPerceptron._names, DISTRIBUTED_PARAMETERS).replace("\n", "\n    ")
-)
+document(DistributedPerceptron, DistributedPerceptron._names, DISTRIBUTED_PARAMETERS)

@@ -9,7 +9,7 @@ from novikoff.dask.estimator import OnCluster
 from novikoff.dask.files import are_paths
 from novikoff.dask.fitting import kept_in, learn
 from novikoff.dask.sentences import load_files, load_lists
-from novikoff.parameters import DISTRIBUTED_TAGGER_PARAMETERS, check_parameters, default, parameter_help
+from novikoff.parameters import DISTRIBUTED_TAGGER_PARAMETERS, check_parameters, default, document
 from novikoff.shardtagging import ChainMethod
 from novikoff.structured import reading
 from novikoff.structured.tagger import Tagger
@@ -162,7 +162,4 @@ class DistributedTagger(OnCluster, TaggerEstimator):
         return about
 
 
-assert DistributedTagger.__doc__ is not None
-DistributedTagger.__doc__ = DistributedTagger.__doc__.format(
-    parameters=parameter_help(DistributedTagger._names, DISTRIBUTED_TAGGER_PARAMETERS).replace("\n", "\n    ")
-)
+document(DistributedTagger, DistributedTagger._names, DISTRIBUTED_TAGGER_PARAMETERS)

@@ -22,8 +22,7 @@ def dual_state(model: DualModel) -> State:
     """Everything but the count of close decisions, which belongs to the run that made them."""
     facts, arrays = vectors_state(model.vectors, model.kernel)
     facts |= {name: getattr(model, name) for name in FIGURES} | {"kernel": kernel_state(model.kernel)}
-    moves = model.moves.astype(np.int8)
-    assert (moves == model.moves).all()
+    moves = model.moves.astype(np.int8)  # −1, 0 and +1
     arrays |= {"support": model.support, "used": model.used, "visit": model.visit, "squares": model.squares}
     return facts, arrays | {"moves": moves}
 

@@ -41,6 +41,7 @@ class KernelModel:
     features : novikoff.sources.features.Features
         What the columns are called, and how an example gets into them.
     predict_with : "voted", "averaged" or "last"
+        None at construction: as `KernelPerceptron` has it.
     scaling : object with `transform`, `state` and `from_state`, optional
         What is done to every row before the kernel sees it.
     parameters : dict
@@ -65,12 +66,16 @@ class KernelModel:
     dual: Fitted
     classes: Labels
     features: Features
-    predict_with: str = "voted"
+    predict_with: str | None = None
     scaling: Any = None
     parameters: dict[str, Any] = field(default_factory=dict)
     run: Run | None = None
     name: str = "KernelPerceptron"
     order: str = "shuffle"
+
+    def __post_init__(self) -> None:
+        if self.predict_with is None:
+            self.predict_with = kernelfitting.way_of(self.dual, None)
 
     # -- what it says of itself
     @property
@@ -151,15 +156,17 @@ class KernelModel:
             return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
 
         dual: Fitted
+        way: str | None = modelstate.choice(facts, "predict_with", PREDICT_WITH)
         if "budgeted" in facts:
             dual = budgetstate.budget_from_state(*part("budgeted"))
+            way = None if way == "voted" else way  # as 0.1 called the default
         else:
             dual = dualstate.dual_from_state(*part("dual"))
         model = cls(
             dual,
             modelstate.classes_from_state(*part("classes"), dual.n_classes),
             modelstate.features_from_state(*part("features"), None),
-            predict_with=modelstate.choice(facts, "predict_with", PREDICT_WITH),
+            predict_with=way,
             parameters=modelstate.fact(facts, "parameters", dict),
             run=modelstate.run_from_state(*part("run")) if "run" in facts else None,
             name=modelstate.fact(facts, "name", str),

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def load_model(
     path: str | os.PathLike[str], *, problem: Any = None
 ) -> LinearModel | KernelModel | Tagger | StructuredModel:
-    """The model in a file that `save` wrote. Runs no code from the file; checks all of it.
+    """The model in a file that `save` wrote, of any estimator but those of streams, which load their own.
+
+    Runs no code from the file; checks all of it.
 
     Parameters
     ----------

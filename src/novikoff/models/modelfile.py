@@ -32,6 +32,15 @@ Facts = dict[str, Any]
 
 FORMAT = 1  # raised whenever an older novikoff would misread a file
 LONGEST_HEADER = 1 << 24  # bytes; a header only lists the arrays
+READERS = {  # what a file may hold, and what reads it
+    "model": "novikoff.load_model",
+    "online": "OnlinePerceptron.load",
+    "online kernel": "OnlineKernelPerceptron.load",
+    "tagger": "novikoff.load_model, or SequenceTagger.load,",
+    "structured": "novikoff.load_model, or StructuredPerceptron.load,",
+    "checkpoint": "the fit that wrote it (novikoff fit --resume)",
+    "checkpoint of shards": "the fit that wrote it",
+}
 DTYPES = {  # ours, and what safetensors calls them
     **{f"int{bits}": f"I{bits}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": f"U{bits}" for bits in (8, 16, 32, 64)},
@@ -53,7 +62,7 @@ def write_file(path: str | os.PathLike[str], facts: Facts, arrays: Mapping[str, 
     path : path of the file, which is replaced
     facts : dict of what JSON can say; NaN and infinity are welcome
     arrays : dict of arrays of numbers or booleans
-    kind : what the file holds: "model", "checkpoint", "online"
+    kind : what the file holds, one of `READERS`
     """
     pieces = _serialized(facts, arrays, kind)
     with replacing(path) as file:
@@ -119,7 +128,7 @@ def _read(path: Path, kind: str) -> tuple[Facts, Arrays]:
         with safe_open(path, framework="numpy") as file:
             head = _parse_head((file.metadata() or {}).get("novikoff"))
             if head["kind"] != kind:
-                raise ValueError(f"holds a novikoff {head['kind']}, expected a {kind}")
+                raise ValueError(_other_kind(head["kind"], kind))
             arrays = {name: np.asarray(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, TypeError, AttributeError) as error:  # it also fails on types numpy lacks
         raise ValueError(f"is damaged or no novikoff {kind} ({_one_line(error)})") from None
@@ -130,6 +139,11 @@ def _read(path: Path, kind: str) -> tuple[Facts, Arrays]:
     if not isinstance(facts, dict):
         raise ValueError("is damaged: its facts are not an object")
     return facts, arrays
+
+
+def _other_kind(found: str, expected: str) -> str:
+    reader = f": {READERS[found]} reads it" if found in READERS else ""
+    return f"holds a novikoff {found}, expected {'an' if expected[0] in 'aeiou' else 'a'} {expected}{reader}"
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> str | None:

@@ -6,6 +6,7 @@ Reading trusts nothing: whatever does not fit is a ValueError that says what was
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 from importlib import import_module
 from typing import Any
@@ -87,6 +88,16 @@ def array(
     if finite and found.dtype.kind == "f" and not np.isfinite(found).all():
         raise ValueError(f"the array {name!r} holds NaN or infinity, expected finite numbers")
     return found
+
+
+def refuse_unknown(facts: Facts, known: Iterable[str], what: str) -> None:
+    """A ValueError where a file says of how it learns what this version does not know, and could not obey."""
+    unknown = sorted(facts.keys() - set(known))
+    if unknown:
+        raise ValueError(
+            f"it has {what} that this version does not know ({_short(', '.join(unknown))}): it is damaged, "
+            "or was written by a newer novikoff; update novikoff"
+        )
 
 
 def _short(value: Any) -> str:
@@ -215,10 +226,9 @@ def _set_counts(learner: Learner, part: Facts) -> None:
 
 
 def settings(facts: Facts) -> Settings:
-    """How a learner decides and steps."""
-    expected = {field.name for field in fields(Settings)}
-    if facts.keys() != expected:
-        raise ValueError(f"settings are {', '.join(sorted(facts))}, expected {', '.join(sorted(expected))}")
+    """How a learner decides and steps. What a file does not have, being older, is as it has always been."""
+    refuse_unknown(facts, (field.name for field in fields(Settings)), "settings")
+    facts = asdict(Settings()) | facts
     return Settings(
         rule=choice(facts, "rule", RULES),
         ties=choice(facts, "ties", TIES),

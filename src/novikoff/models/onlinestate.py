@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.models.modelfile import Arrays, Facts, pack_text, unpack_text
-from novikoff.models.modelstate import array, fact
+from novikoff.models.modelstate import array, fact, refuse_unknown
 
 PLAIN = (str, int, float, bool)
 
@@ -23,10 +23,12 @@ def plain_parameters(params: dict[str, Any], classes: Iterable[Any]) -> Facts:
 
 
 def parameters_from_state(facts: Facts, model: type[Any]) -> Facts:
-    """The parameters of a model of this class, and no others."""
+    """The parameters of a model of this class, and no others.
+
+    What a file does not have, because it is older than the parameter, keeps its default.
+    """
     params: Facts = fact(facts, "parameters", dict)
-    if params.keys() != set(model._names_of_parameters):
-        raise ValueError(f"parameters are {sorted(params)}, expected those of {model.__name__}")
+    refuse_unknown(params, model._names_of_parameters, f"parameters of {model.__name__}")
     return params
 
 

@@ -7,8 +7,9 @@ used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from novikoff.lazy import resolve
 
 if TYPE_CHECKING:
     from novikoff.plots.boundary import BoundaryDisplay as BoundaryDisplay
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from novikoff.plots.witness import WitnessDisplay as WitnessDisplay
 
 _HOMES = {
-    "BoundaryDisplay": "boundary",
-    "DiagnosisDisplay": "panels",
-    "MarginHistogramDisplay": "margins",
-    "MistakesDisplay": "mistakes",
-    "OrderDisplay": "orders",
-    "SandwichDisplay": "sandwich",
-    "VotesDisplay": "votes",
-    "WaysDisplay": "ways",
-    "WitnessDisplay": "witness",
+    "BoundaryDisplay": "novikoff.plots.boundary",
+    "DiagnosisDisplay": "novikoff.plots.panels",
+    "MarginHistogramDisplay": "novikoff.plots.margins",
+    "MistakesDisplay": "novikoff.plots.mistakes",
+    "OrderDisplay": "novikoff.plots.orders",
+    "SandwichDisplay": "novikoff.plots.sandwich",
+    "VotesDisplay": "novikoff.plots.votes",
+    "WaysDisplay": "novikoff.plots.ways",
+    "WitnessDisplay": "novikoff.plots.witness",
 }
 
 __all__ = [
@@ -47,11 +48,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(f"novikoff.plots.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'novikoff.plots' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return resolve(__name__, name, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -137,6 +137,9 @@ class NamedFeatures(Features):
         features._vocabulary.load(arrays["names"], arrays["name_offsets"], arrays.get("name_columns"))
         return features
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (*self.state(), self.fixed)
+
     def some(self, used: npt.NDArray[np.bool_]) -> NamedFeatures:
         """Fixed features of which only the used ones are left, in their order.
 
@@ -153,3 +156,10 @@ class NamedFeatures(Features):
         kept = NamedFeatures(fixed=True)
         kept._vocabulary.load(names[np.repeat(used, lengths)], ends, None)
         return kept
+
+
+def _restored(facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], fixed: bool) -> NamedFeatures:
+    """What was pickled."""
+    features = NamedFeatures.from_state(facts, arrays)
+    features.fixed = fixed
+    return features

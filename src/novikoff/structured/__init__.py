@@ -5,8 +5,9 @@ Names are resolved when they are first used, as in `novikoff` itself.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from novikoff.lazy import resolve
 
 if TYPE_CHECKING:
     from novikoff.structured.beam import BeamSearch as BeamSearch
@@ -45,13 +46,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(
-            f"module 'novikoff.structured' has no attribute {name!r}; it has {', '.join(sorted(_HOMES))}"
-        )
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    return resolve(__name__, name, _HOMES)
 
 
 def __dir__() -> list[str]:

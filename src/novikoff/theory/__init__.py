@@ -6,9 +6,10 @@ Names are resolved when they are first used.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+from novikoff.lazy import resolve
 
 _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come from it
     "diagnosis": ("Diagnosis", "diagnose"),
@@ -46,11 +47,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'novikoff.theory' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return resolve(__name__, name, _HOMES)
 
 
 class _Package(ModuleType):
