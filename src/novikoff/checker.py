@@ -166,7 +166,9 @@ def read_data(path: Any, label: str = "", header: bool | None = None) -> tuple[A
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         try:
             X, labels = read_csv(file, label, header) if Path(path).suffix == ".csv" else read_libsvm(file)
-            if not all(map(NUMBER.fullmatch, labels)):
+            numeric = [NUMBER.fullmatch(label) for label in labels]
+            if not all(numeric):
+                need(not any(numeric), "labels must be all numbers or all texts")
                 return X, labels
             exact = {text: Decimal(text) for text in {*labels}}
             numbers = {text: number_of(text, label=True) for text in exact}
@@ -208,7 +210,8 @@ def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]
     """The labels are in the column of this name or number, else in one with a usual name, or in the last.
 
     A first row with the given name of the label column, or without any number, has names. One with numbers
-    is a row like the others; but with a usual name of labels among them it could be either.
+    is a row like the others; but with a usual name of labels among them it could be either, unless all
+    labels below that name are numbers.
     """
     rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
     need(rows, "there are no rows")
@@ -216,8 +219,11 @@ def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]
     if header is None:
         called = label != "" and label in first and not label.isdecimal()
         numeric, others = any(map(NUMBER.fullmatch, first)), [c for c in first if c not in (label, *usual)]
-        header = called or not numeric
-        clear = called or (not usual if numeric else any(cell.lower() not in NO_NAMES for cell in others))
+        below = [row[first.index(usual[0])] for row in rows[1:] if len(row) == len(first)] if usual else []
+        labelled = any(below) and all(map(NUMBER.fullmatch, below))
+        header = called or not numeric or labelled
+        named = any(cell.lower() not in NO_NAMES for cell in others)
+        clear = called or (labelled or not usual if numeric else named)
         need(clear, f"does the first row, {','.join(first[:20])}, have names? Say --header or --no-header")
     names = rows.pop(0) if header else [str(k + 1) for k in range(len(first))]
     label = label or ("".join(usual) if header else names[-1])
@@ -611,6 +617,6 @@ if __name__ == "__main__":
         said = verify(
             read_certificate(plain[0]), read_data(*plain[1:], **({"header": headers[0]} if headers else {}))
         )
-        print("verified, of the doubles nearest to the numbers in the file:", *said, sep="\n  ")
+        print("verified: (each number in the file as the double nearest to it)", *said, sep="\n  ")
     except (Refused, OSError) as error:
         sys.exit(f"refused: {error}")

@@ -68,7 +68,7 @@ def verify(
     if out.json:
         output.write_json(facts | {"verified": True, "claims": said, "converted": why})
     elif not out.quiet:
-        typer.echo("\n  ".join(["verified, of the doubles nearest to the numbers in the file:", *said]))
+        typer.echo("\n  ".join(["verified: (each number in the file as the double nearest to it)", *said]))
 
 
 def _rows(

@@ -78,7 +78,8 @@ def is_header(first: list[str], second: list[str] | None, otherwise: bool, label
     """Whether the first line names the columns; `label` is the name of the label's column, where it is given.
 
     It does when it has that name, and otherwise when it has no number, but a usual name of labels, or the
-    second line has a number. With numbers it is a row.
+    second line has a number. With numbers it is a row; but where it has numbers and a usual name of labels,
+    it names the columns if the second line has a number below that name, because labels are all of one kind.
 
     Raises
     ------
@@ -90,12 +91,15 @@ def is_header(first: list[str], second: list[str] | None, otherwise: bool, label
     """
     if isinstance(label, str) and label in first and not label.isdecimal():
         return True
-    usual = [cell for cell in first if cell.lower() in USUAL_LABELS]
+    usual = [cell for name in USUAL_LABELS for cell in first if cell.lower() == name]
     others = [cell for cell in first if cell not in usual]
     if any(NUMBER.fullmatch(cell) for cell in first):
-        if usual:
+        if not usual:
+            return False
+        below = second[first.index(usual[0])] if second and len(second) == len(first) else ""
+        if not NUMBER.fullmatch(below):
             raise _unclear(first)
-        return False
+        return True
     if usual:
         if others and all(cell.lower() in NO_NAMES for cell in others):
             raise _unclear(first)
@@ -119,7 +123,9 @@ def has_known_names(first: list[str], known: TableFeatures) -> bool:
 
 def _unclear(first: list[str]) -> ValueError:
     shown = ",".join(first[:20])
-    return ValueError(f"the first line, {shown}, may be a row or have the columns' names: say which by `header`")
+    return ValueError(
+        f"the first line, {shown}, may be a row or have the columns' names: say which by `header`"
+    )
 
 
 def header_names(cells: list[str]) -> list[str]:

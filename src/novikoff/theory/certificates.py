@@ -395,8 +395,6 @@ def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
     gamma = 0.0
     if inverse < Fraction(2) ** 2040:
         gamma = math.nextafter(DOWN / checker.root(inverse), 0.0)
-    if not gamma:
-        raise ValueError("the rows are separated, but by a margin below the smallest float.")
     return claim | {"gamma": gamma}
 
 
