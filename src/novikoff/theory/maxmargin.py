@@ -30,6 +30,7 @@ from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Settings, threads, width
 from novikoff.theory.minnorm import nearest
 from novikoff.theory.problem import Pairs, Problem, one_blas_thread, read_problem
+from novikoff.theory.verdicts import Separable
 from novikoff.theory.wholes import distance, margin
 from novikoff.training import CALL_BYTES, Plan, fit
 
@@ -131,8 +132,8 @@ def max_margin(
     fit_intercept, intercept_scaling : the margin is measured in the lifted space (x, intercept_scaling).
     sample_weight : multiplies z.
     max_passes, time_limit : passes over all rows, seconds; the bracket reached by then is returned.
-    start : where to begin: a fitted linear estimator or model, (coef, intercept), or a `MaxMargin`; by
-        default a few epochs of the perceptron.
+    start : where to begin: a fitted linear estimator or model, (coef, intercept), a `MaxMargin` or a verdict
+        `Separable`; by default a few epochs of the perceptron.
     watch : called as watch(text, fraction) after every pass.
 
     Returns
@@ -173,6 +174,10 @@ def _given(problem: Problem, start: Any) -> tuple[Floats | None, Floats | None]:
         if start.u.shape != problem.shape or start.alpha.size != n_alpha:
             raise ValueError("start is the margin of other data: its shapes are not those of X and y.")
         return start.u, start.alpha
+    if isinstance(start, Separable):
+        if start.u.shape != problem.shape:
+            raise ValueError("start is the verdict on other data: its shape is not that of X and y.")
+        return start.u, None
     if isinstance(start, tuple):
         coef, intercept = start
     else:
@@ -180,7 +185,7 @@ def _given(problem: Problem, start: Any) -> tuple[Floats | None, Floats | None]:
         intercept = getattr(start, "intercept_", getattr(start, "intercept", None))
         if coef is None or intercept is None:
             raise ValueError(
-                "start must be a fitted linear model, a pair (coef, intercept), or a MaxMargin, "
+                "start must be a fitted linear model, a pair (coef, intercept), a MaxMargin or a Separable, "
                 f"not {type(start).__name__}."
             )
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))

@@ -224,17 +224,18 @@ class _Search:
         if not smallest.wrong:
             self.consistent = True
         u, power = self.direction(coef, intercept)
-        gamma = smallest.value / math.sqrt(math.fsum(np.square(u).ravel()))
-        gamma -= abs(gamma) * DIGITS
-        is_separating = smallest.value > 0
-        if not self.problem.is_moderate or (is_separating and gamma < TINY):
-            gamma = margin(self.problem, coef, intercept)
-            is_separating = least(self.problem, coef, intercept, above=True) > 0
-        else:
-            gamma = math.ldexp(gamma, -power)
-        self.lower = max(self.lower, gamma)
-        if not is_separating:
+        if self.problem.is_moderate:
+            gamma = smallest.value / math.ldexp(math.sqrt(math.fsum(np.square(u).ravel())), -power)
+            gamma -= abs(gamma) * DIGITS
+            self.lower = max(self.lower, gamma)
+        if not smallest.value > 0:
             return None
+        if not self.problem.is_moderate or gamma < TINY:
+            exact = least(self.problem, coef, intercept)
+            if not exact > 0:
+                return None
+            gamma = margin(self.problem, coef, intercept, exact)
+            self.lower = max(self.lower, gamma)
         return Separable(u, coef.copy(), intercept.copy(), gamma, max(self.bound(), gamma), how)
 
     def direction(self, coef: Floats, intercept: Floats) -> tuple[Floats, int]:
@@ -260,10 +261,11 @@ class _Search:
         worst = self.problem.smallest_of(floats[0], floats[1]).value
         if worst < -NEAR * self.problem.radius() * math.sqrt(self.problem.dimension):
             return None
-        if least(self.problem, coef, intercept, above=True) <= 0:
+        exact = least(self.problem, coef, intercept, above=True)
+        if not exact > 0:
             return None
         self.consistent = True
-        gamma = margin(self.problem, coef, intercept)
+        gamma = margin(self.problem, coef, intercept, exact)
         self.lower = max(self.lower, gamma)
         return Separable(u, coef, intercept, gamma, max(self.bound(), gamma), how)
 

@@ -85,8 +85,8 @@ def square(problem: Problem, coef: Any, intercept: Any) -> Fraction:
     return total
 
 
-def margin(problem: Problem, coef: Any, intercept: Any, *, up: bool = False) -> float:
-    """The margin of u, rounded down (or up).
+def margin(problem: Problem, coef: Any, intercept: Any, smallest: Fraction | None = None) -> float:
+    """The margin of u, rounded down; `smallest` is what `least` found, if it was asked.
 
     >>> from novikoff.theory.problem import read_problem
     >>> t = 2.0**-1074
@@ -94,8 +94,8 @@ def margin(problem: Problem, coef: Any, intercept: Any, *, up: bool = False) -> 
     >>> margin(problem, np.array([[4, 3]], dtype=object), np.array([0], dtype=object)) / t
     12.0
     """
-    smallest = least(problem, coef, intercept)
-    return rounded_root(smallest * abs(smallest) / square(problem, coef, intercept), up=up)
+    smallest = least(problem, coef, intercept) if smallest is None else smallest
+    return rounded_root(smallest * abs(smallest) / square(problem, coef, intercept), up=False)
 
 
 def distance(problem: Problem, pairs: Pairs, alpha: Any) -> float:
@@ -142,7 +142,7 @@ def rounded(q: Fraction, *, up: bool) -> float:
     try:
         near = q.numerator / q.denominator
     except OverflowError:
-        near = math.copysign(math.inf, q)
+        near = math.inf if q > 0 else -math.inf
     if up:
         return math.nextafter(near, math.inf) if near < q else near
     return math.nextafter(near, -math.inf) if near > q else near
