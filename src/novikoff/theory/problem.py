@@ -137,7 +137,8 @@ class Problem:
         weights = self.weights
         if weights is not None:
             weights = np.ldexp(weights, -math.frexp(float(weights.max()))[1])
-        return replace(self._times(power), bias=math.ldexp(self.bias, power), weights=weights)
+        bias = max(math.ldexp(self.bias, power), 2.0**-1074) if self.bias else 0.0  # still a coordinate
+        return replace(self._times(power), bias=bias, weights=weights)
 
     def equilibrated(self) -> tuple[Problem, int]:
         """(problem, p) with x multiplied by 2^p, the largest being about 1, and c = 1.
