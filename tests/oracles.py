@@ -1,4 +1,4 @@
-"""The truth in fractions: claims by their definition, margins, runs. None of it is shared with the library."""
+"""The truth in fractions: claims by their definition, margins, runs. The library shares none of it."""
 
 from fractions import Fraction
 from itertools import chain, combinations

@@ -22,7 +22,6 @@ from novikoff.checker import Refused
 from novikoff.theory import certify, trace
 from oracles import dot, is_true, map_fractions
 
-
 # ---- certificates of all kinds -----------------------------------------------------------------------
 VALUES = st.one_of(
     st.integers(-3, 3).map(float),

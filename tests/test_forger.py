@@ -1,4 +1,4 @@
-"""A forger at work: certificates changed in every way, data in every form, each accepted claim judged in fractions.
+"""A forger at work: certificates changed in every way, each accepted claim judged in fractions.
 
 The digest is always made anew by the forger, so that only the claims stand between a forgery and its success.
 A few hundred forgeries run in the suite; HYPOTHESIS_PROFILE=long (`make long`) has many thousands.

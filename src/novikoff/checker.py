@@ -505,8 +505,8 @@ class Checker:
         if not epsilon:
             return f"{run} exactly {k} updates; {k}·gamma² ≤ R²"
         return (
-            f"{run} {k} updates, up to ε = {epsilon!r} for rounded weights: the sum W of the updates before has "
-            f"W·z ≤ ε at each of them and W·z ≥ −ε at every other visit; {k}·gamma² ≤ R² + 2ε"
+            f"{run} {k} updates, up to ε = {epsilon!r} for rounded weights: the sum W of the updates before "
+            f"has W·z ≤ ε at each of them and W·z ≥ −ε at every other visit; {k}·gamma² ≤ R² + 2ε"
         )
 
     def longest(self) -> Fraction:
@@ -607,16 +607,12 @@ def verify(certificate: Any, data: tuple[Any, Any]) -> list[str]:
 
 if __name__ == "__main__":
     try:
-        said_so = {"--header": True, "--no-header": False}
-        plain = [argument for argument in sys.argv[1:] if argument not in said_so]
-        headers = [said_so[argument] for argument in sys.argv[1:] if argument in said_so]
-        need(
-            len(plain) in (2, 3) and len(headers) < 2,
-            "expected the arguments CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header]",
-        )
-        said = verify(
-            read_certificate(plain[0]), read_data(*plain[1:], **({"header": headers[0]} if headers else {}))
-        )
+        plain = [argument for argument in sys.argv[1:] if argument not in ("--header", "--no-header")]
+        given = [argument == "--header" for argument in sys.argv[1:] if argument not in plain]
+        usage = "expected the arguments CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header]"
+        need(len(plain) in (2, 3) and len(given) < 2, usage)
+        rows = read_data(plain[1], "".join(plain[2:]), given[0] if given else None)
+        said = verify(read_certificate(plain[0]), rows)
         print("verified: (each number in the file as the double nearest to it)", *said, sep="\n  ")
     except (Refused, OSError) as error:
         sys.exit(f"refused: {error}")

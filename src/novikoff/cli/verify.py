@@ -82,6 +82,7 @@ def _rows(
     why = _not_plain(source, reading.given() | columns.given(), linear)
     if not why:
         try:
+            y: Any
             X, y = checker.read_data(source.files[0], reading.label or "", reading.header)
             if relabel.replace or relabel.positive is not None:
                 import numpy as np

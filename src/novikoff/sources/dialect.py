@@ -108,7 +108,7 @@ def is_header(first: list[str], second: list[str] | None, otherwise: bool, label
 
 
 def has_known_names(first: list[str], known: TableFeatures) -> bool:
-    """Whether the first line has names of columns that are known: not only of the label's, nor only numbers."""
+    """Whether the first line has known names of columns: not only the label's, nor only numbers."""
     names = {column.name for column in known.columns if column.kind != "label"}
     found = names & set(header_names(first))
     if found and (found == names or not all(NUMBER.fullmatch(name) for name in found)):

@@ -208,12 +208,12 @@ def solve(
     """`max_margin` of a problem that is read already.
 
     Rows of extreme sizes are searched as multiples by a power of two; the bounds are measured on the rows as
-    they are. `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the upper bound is
-    below 1e-12·R.
+    they are. `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the upper
+    bound is below 1e-12·R.
     """
     search = Search(problem.scaled(), watch)
     try:
-        with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):  # floats search, and measure nothing
             search.begin(start_u, start_alpha)
             search.run(gap, max_passes, time_limit, stop_when)
     except KeyboardInterrupt:

@@ -170,8 +170,9 @@ class Problem:
             norms = _core.row_norms(rows_of(self.X), self.bias**2)
         else:
             norms = np.hypot(_core.row_norms(rows_of(self.X), 0.0), self.bias)
-        norms = norms * math.sqrt(2) if self.is_joint else norms
-        return norms if self.weights is None else norms * self.weights
+        with np.errstate(over="ignore", under="ignore"):
+            norms = norms * math.sqrt(2) if self.is_joint else norms
+            return norms if self.weights is None else norms * self.weights
 
     def radius(self) -> float:
         """R, the largest ‖z‖."""

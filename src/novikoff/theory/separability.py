@@ -153,7 +153,8 @@ def decide(
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} is not possible: expected a positive number of seconds.")
     search = _Search(replace(problem, weights=None), ties, _Clock(time_limit), watch)
-    return search.run(start)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # floats suggest, and do not decide
+        return search.run(start)
 
 
 class _Search:
