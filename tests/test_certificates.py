@@ -19,6 +19,7 @@ from novikoff.theory import certificates, certify, read_certificate, trace
 from novikoff.theory.verdicts import Undecided
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
+VERIFIED = "verified: (each number in the file as the double nearest to it)"
 SIX = np.array([[2.0, 1], [1, 2], [1, 1], [-1, -2], [-2, -1], [-1, -1]])
 SIX_LABELS = np.array([1, 1, 1, -1, -1, -1])
 
@@ -163,7 +164,7 @@ def run(*arguments, code=0):
 def test_commands_certify_and_verify(folder):
     assert "separable, with margin at least" in run("certify", "six.svm", "-o", "c.json").stdout
     for data in ("six.svm", "six.csv"):  # the same rows
-        assert run("verify", "c.json", data).stdout.startswith("verified:\n  separable")
+        assert run("verify", "c.json", data).stdout.startswith(f"{VERIFIED}\n  separable")
     said = json.loads(run("verify", "c.json", "six.csv", "--json").stdout)
     assert said["verified"] and said["converted"] == ""
     Path("six.svm").write_text(Path("six.svm").read_text().replace("2", "3", 1))
@@ -179,7 +180,7 @@ def test_every_format_can_be_verified(folder, name):
     run("convert", "six.svm", name)
     run("certify", name, "-o", "c.json", "--quiet")
     done = run("verify", "c.json", name)
-    assert done.stdout.startswith("verified:")
+    assert done.stdout.startswith(VERIFIED)
     assert "converted" in done.stderr
 
 
@@ -233,7 +234,7 @@ def test_ctrl_c_saves_what_is_proved(folder, monkeypatch):
 
     monkeypatch.setattr(certificates, "decide", decide)
     assert "interrupted" in run("certify", "six.svm", "-o", "c.json", code=130).stderr
-    assert run("verify", "c.json", "six.svm").stdout.startswith("verified:\n  margin at most")
+    assert run("verify", "c.json", "six.svm").stdout.startswith(f"{VERIFIED}\n  margin at most")
 
 
 # ---- real data ---------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ Of two classes only the second has a block: z = (c, x) for its rows, −(c, x) f
 the data is the largest value, over all u of length 1, of the smallest u·z. Below, the first number of a block
 is multiplied by c, and so is an intercept: what it adds to a score. Floats are whole numbers over powers of
 two, and every sum has one true value: it is computed in float64 with a bound on its error, and in whole
-numbers where that leaves a doubt. Usage: python -m novikoff.checker CERTIFICATE DATA [LABEL_COLUMN]
+numbers where that leaves a doubt. Decimal text, in a file of data, means the double that is nearest to it.
+Usage: python -m novikoff.checker CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header]
 """
 
 import csv
@@ -15,6 +16,7 @@ import json
 import math
 import re
 import sys
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,10 +27,14 @@ import numpy as np
 
 MAX_BYTES, MAX_CLAIMS, MAX_VISITS = 1 << 27, 100, 10**9  # of a certificate, of a run
 MAX_BITS = 1 << 20  # of a whole number
+MAX_SLACK = Fraction(1, 1 << 20)  # of a run: ε beside R², far above what rounding can amount to
 MAX_DEGREE, MAX_CELLS = 1000, 1 << 24  # of a kernel, of rows that are written out for one
 ENTRIES = 1 << 20  # that are looked at together
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-HEXADECIMAL = re.compile("0*[1-9a-f][0-9a-f]*")
+INTEGER, INDEX = re.compile(r"[-+]?\d+", re.ASCII), re.compile(r"\d{1,18}", re.ASCII)
+HEXADECIMAL, SIGNED = re.compile("0*[1-9a-f][0-9a-f]*"), re.compile("-?[0-9a-f]+")
+USUAL = ("label", "class", "target", "y")  # names of the column with the labels
+NO_NAMES = {"", "na", "n/a", "null", "?", "nan", "inf", "-inf", "+inf", "infinity"}  # nor numbers
 
 
 class Refused(ValueError):
@@ -44,19 +50,27 @@ class Data:
     """Row i is `values` at `columns`, from `ends[i]` to `ends[i + 1]`: a 1 in column 0, then its nonzeros."""
 
     def __init__(self, X: Any, y: Any) -> None:
-        """Of a dense array, or of anything in CSR form (`data`, `indices`, `indptr`, `shape`)."""
-        sparse = hasattr(X, "indptr")
-        values = np.asarray(X.data if sparse else X)
-        real = values.dtype.kind in "fiub" and values.dtype.itemsize <= 8 and (sparse or values.ndim == 2)
+        """Of an array, a list of rows, or a matrix in CSR or CSC form, which says so itself (`format`)."""
+        form = getattr(X, "format", None) if hasattr(X, "indptr") else None
+        sparse = form in ("csr", "csc")
+        known = sparse or isinstance(X, np.ndarray | list | tuple) or one_type(X)
+        need(known, "the data must be an array, or sparse in CSR or CSC form: convert them first")
+        values = exact_array(X.data if sparse else X)
+        real = values.dtype.kind in "fiub" and values.dtype.itemsize <= 8 and values.ndim == 2 - sparse
         need(real, "the data must be rows and columns of real numbers of 64 bits or less")
         n, width = X.shape if sparse else values.shape
-        need(np.shape(y) == (n,) != (0,), f"{n} rows need as many labels, not some of shape {np.shape(y)}")
+        given = labels_of(y)
+        need(len(given) == n > 0, f"{n} rows need as many labels, not {len(given)}")
         if sparse:
-            columns, ends = np.asarray(X.indices, np.int64), np.asarray(X.indptr, np.int64)
-            fits = len(ends) == n + 1 and ends[0] == 0 and ends[-1] == len(values) == len(columns)
+            minor, ends = exact_array(X.indices), exact_array(X.indptr)
+            need(minor.dtype.kind in "iu" and ends.dtype.kind in "iu", "indices must be integers")
+            lines, across = (n, width) if form == "csr" else (width, n)
+            fits = len(ends) == lines + 1 and ends[0] == 0 and ends[-1] == len(values) == len(minor)
+            minor, ends = minor.astype(np.int64), ends.astype(np.int64)
             need(fits and (np.diff(ends) >= 0).all(), "the sparse rows do not fit together")
-            need(((columns >= 0) & (columns < width)).all(), "a column is out of range")
-            rows = np.repeat(np.arange(n), np.diff(ends))
+            need(((minor >= 0) & (minor < across)).all(), "a column is out of range")
+            major = np.repeat(np.arange(lines), np.diff(ends))
+            rows, columns = (major, minor) if form == "csr" else (minor, major)
             order = np.lexsort((columns, rows))
             rows, columns, values = rows[order], columns[order], values[order]
             need(((np.diff(rows) > 0) | (np.diff(columns) > 0)).all(), "a row has a column twice")
@@ -65,13 +79,15 @@ class Data:
             rows, columns = np.nonzero(values)
             values = values[rows, columns]
         need(np.isfinite(values).all(), "the data hold NaN or infinity")
-        small = values.dtype.kind in "fb" or (np.abs(values.astype(float)) < 2**53).all()
-        need(small, "the data hold integers beyond 2^53")
-        given, counts = np.asarray(y).tolist(), np.bincount(rows, minlength=n)
-        texts = {label: as_text(label) for label in set(given)}
-        lines = {label: json.dumps(text) + "\n" for label, text in texts.items()}
-        self.n, self.labels = n, [texts[label] for label in given]
-        parts: Any = ["".join(lines[label] for label in given).encode()]
+        beyond = [] if values.dtype.kind in "fb" else values[np.abs(values.astype(float)) >= 2**53].tolist()
+        for value in beyond:
+            need(float(value) == value, f"the data hold {value}, which no double equals")
+        counts, lines_of = (
+            np.bincount(rows, minlength=n),
+            {text: json.dumps(text) + "\n" for text in {*given}},
+        )
+        self.n, self.labels = n, given
+        parts: Any = ["".join(lines_of[label] for label in given).encode()]
         parts += [np.ascontiguousarray(a, "<i8") for a in (counts, columns)]
         parts += [np.ascontiguousarray(values, "<f8")]
         self.digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
@@ -94,47 +110,130 @@ class Data:
         return x[1:]
 
 
+def one_type(X: Any) -> bool:
+    """Whether it is a frame whose columns have one type, so that an array of it holds the same values."""
+    return hasattr(X, "dtypes") and hasattr(X, "columns") and len({*X.dtypes}) == 1
+
+
+def exact_array(given: Any) -> Any:
+    """An array of the same values: lists that NumPy would round and masks that it would drop are refused."""
+
+    def exact(value: Any) -> bool:
+        value = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(value, list | tuple):
+            return all(map(exact, value))
+        return not isinstance(value, int) or (abs(value) < 2**1000 and float(value) == value)
+
+    need(not isinstance(given, np.ma.MaskedArray), "masked arrays are not read: fill or drop what is masked")
+    need(
+        not isinstance(given, list | tuple) or exact(given), "the data hold an integer which no double equals"
+    )
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError) as error:
+        raise Refused(f"the data are no array: {error}") from None
+
+
+def labels_of(y: Any) -> list[str]:
+    """The labels in words; two that are different stay different."""
+    need(not isinstance(y, np.ma.MaskedArray), "masked labels are not read: fill or drop what is masked")
+    if not isinstance(y, list | tuple):
+        y = np.asarray(y)
+        plain = y.dtype.kind in "iubUOT" or (y.dtype.kind == "f" and y.dtype.itemsize <= 8)
+        need(plain and y.ndim == 1, f"labels must be one list of numbers or texts, not {y.dtype}{y.shape}")
+        y = y.tolist()
+    given = [label.item() if isinstance(label, np.generic) else label for label in y]
+    for label in given:
+        need(isinstance(label, str | int | float), f"{label!r} is no label")
+    texts = {label: as_text(label) for label in {*given}}
+    need(len({*texts.values()}) == len(texts), "two labels are written alike, such as 1 and '1'")
+    return [texts[label] for label in given]
+
+
 def as_text(label: Any) -> str:
     """A label in words: 1 for 1.0."""
     if isinstance(label, str):
         return label
-    need(isinstance(label, int | float) and math.isfinite(label), f"{label!r} is no label")
+    need(math.isfinite(label), f"{label!r} is no label")
     return str(int(label)) if label == int(label) else repr(label)
 
 
-def read_data(path: Any, label: str = "") -> tuple[Any, list[Any]]:
-    """Rows and labels of a CSV file of numbers, by its name, or of plain LIBSVM text (columns from 1)."""
+def read_data(path: Any, label: str = "", header: bool | None = None) -> tuple[Any, list[Any]]:
+    """Rows and labels of a CSV file of numbers, by its name, or of plain LIBSVM text (columns from 1).
+
+    Labels are numbers if all of them are. `header` says whether the first row of a CSV file has names.
+    """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         try:
-            X, labels = read_csv(file, label) if Path(path).suffix == ".csv" else read_libsvm(file)
-        except (ValueError, OverflowError, csv.Error) as error:
+            X, labels = read_csv(file, label, header) if Path(path).suffix == ".csv" else read_libsvm(file)
+            numeric = [NUMBER.fullmatch(label) for label in labels]
+            if not all(numeric):
+                need(not any(numeric), "labels must be all numbers or all texts")
+                return X, labels
+            exact = {text: Decimal(text) for text in {*labels}}
+            numbers = {text: number_of(text, label=True) for text in exact}
+            whole = {text: int(value) if value == int(value) else value for text, value in numbers.items()}
+            whole |= {text: int(text) for text in exact if INTEGER.fullmatch(text)}
+            alike = len({*exact.values()}) == len({*whole.values()})
+            need(alike, "two labels are different numbers, but have the same nearest double")
+        except (ValueError, OverflowError, ArithmeticError, csv.Error) as error:
             raise Refused(f"{path}: {error}") from None
-    return X, [float(each) for each in labels] if all(map(NUMBER.fullmatch, labels)) else labels
+    return X, [whole[text] for text in labels]
+
+
+def number_of(text: str, label: bool = False) -> float:
+    """The double nearest to decimal text; integers, if they are no labels, have to be doubles themselves."""
+    need(NUMBER.fullmatch(text), f"{text!r} is no number")
+    value = float(text)
+    need(math.isfinite(value), f"{text} is beyond the largest double")
+    need(
+        label or not INTEGER.fullmatch(text) or int(text) == value,
+        f"{text} is an integer which no double equals",
+    )
+    return value
 
 
 def read_libsvm(file: Any) -> tuple[Any, list[str]]:
     rows = [words for line in file if (words := line.partition("#")[0].split())]
     pairs = [word.partition(":")[::2] for row in rows for word in row[1:]]
+    for k, row in enumerate(rows):
+        need(":" not in row[0], f"row {k} has no label, but begins with {row[0]!r}")
+    for column, _ in pairs:
+        need(INDEX.fullmatch(column), f"{column!r} is no number of a column")
     columns = np.array([int(column) - 1 for column, _ in pairs], dtype=np.int64)
     ends, shape = np.cumsum([0, *(len(row) - 1 for row in rows)]), (len(rows), columns.max(initial=-1) + 1)
-    values = np.array([float(value) for _, value in pairs])
-    return SimpleNamespace(data=values, indices=columns, indptr=ends, shape=shape), [row[0] for row in rows]
+    X = {"data": np.array([number_of(value) for _, value in pairs]), "indices": columns, "indptr": ends}
+    return SimpleNamespace(format="csr", shape=shape, **X), [row[0] for row in rows]
 
 
-def read_csv(file: Any, label: str) -> tuple[Any, list[str]]:
-    """The labels are in the column of this name or number, else in one with a usual name, or in the last."""
+def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]]:
+    """The labels are in the column of this name or number, else in one with a usual name, or in the last.
+
+    A first row with the given name of the label column, or without any number, has names. One with numbers
+    is a row like the others; but with a usual name of labels among them it could be either, unless all
+    labels below that name are numbers.
+    """
     rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
     need(rows, "there are no rows")
-    usual = [name for name in rows[0] if name.lower() in ("label", "class", "target", "y")]
-    header = usual or not any(map(NUMBER.fullmatch, rows[0]))
-    names = rows.pop(0) if header else [str(k + 1) for k in range(len(rows[0]))]
-    label = label or (usual[0] if usual else "" if header else names[-1])
+    first, usual = rows[0], [cell for name in USUAL for cell in rows[0] if cell.lower() == name][:1]
+    if header is None:
+        called = label != "" and label in first and not label.isdecimal()
+        numeric, others = any(map(NUMBER.fullmatch, first)), [c for c in first if c not in (label, *usual)]
+        below = [row[first.index(usual[0])] for row in rows[1:] if len(row) == len(first)] if usual else []
+        labelled = any(below) and all(map(NUMBER.fullmatch, below))
+        header = called or not numeric or labelled
+        named = any(cell.lower() not in NO_NAMES for cell in others)
+        clear = called or (labelled or not usual if numeric else named)
+        need(clear, f"does the first row, {','.join(first[:20])}, have names? Say --header or --no-header")
+    names = rows.pop(0) if header else [str(k + 1) for k in range(len(first))]
+    label = label or ("".join(usual) if header else names[-1])
     at = [k for k, name in enumerate(names) if label in (name, str(k + 1))]
     need(at, f"which column has the labels? There are {', '.join(names[:20])}")
+    need(len(at) == 1, f"columns {' and '.join(str(k + 1) for k in at)} could both be meant by {label!r}")
     for k, row in enumerate(rows):
         need(len(row) == len(names), f"row {k} has {len(row)} cells, not {len(names)}")
     labels = [row.pop(at[0]) for row in rows]
-    return np.array(rows, dtype=float).reshape(len(rows), -1), labels
+    return np.array([[number_of(cell) for cell in row] for row in rows]).reshape(len(rows), -1), labels
 
 
 def bits_of(values: Any) -> int:
@@ -152,9 +251,12 @@ def wholes(values: Any, bits: int) -> Any:
 
 
 def root(q: Fraction) -> float:
-    """A float above √q, by less than a part in 2^50."""
+    """A float above √q, by less than a part in 2^50; infinity where there is none."""
     above = math.isqrt(q.numerator * q.denominator << 128) + 1
-    return math.nextafter(above / (q.denominator << 64), math.inf)
+    try:
+        return math.nextafter(above / (q.denominator << 64), math.inf)
+    except OverflowError:
+        return math.inf
 
 
 class Weights:
@@ -162,6 +264,11 @@ class Weights:
 
     def __init__(self, exact: Any, bits: int) -> None:
         self.exact, self.bits = exact, bits
+
+    @cached_property
+    def coarse(self) -> bool:
+        """Whether some of the floats are so small that they have lost digits."""
+        return bool(((np.abs(self.approx) < 2.0**-960) & (self.exact != 0)).any())
 
     @cached_property
     def approx(self) -> Any:
@@ -210,6 +317,8 @@ class Checker:
         grid = w.bits + self.data.bits
         if level == 0 and grid < 1000:  # whole numbers below 2^53, over 2^grid, are not rounded
             error[reach < 2.0 ** (52 - grid)] = -1
+        if w.coarse:
+            error[:] = math.inf
         over[at], error[at] = math.inf, -1
         out = np.sign(over).astype(np.int8)
         for i, rival in np.argwhere(~(np.abs(over) > error)).tolist():
@@ -225,13 +334,17 @@ class Checker:
         return (s < 0) | ((s == 0) & (winning | (self.ties == "mistake")))
 
     def model(self, claim: Any) -> Weights:
-        """The vectors of a claim; of two classes, the first has the score 0."""
-        coef, intercept = vectors(claim["coef"], self.K, "coef"), numbers(claim["intercept"], "intercept")
+        """The vectors of a claim, in floats or whole numbers; of two classes, the first has the score 0."""
+        whole = type(claim["intercept"]) is list and str in map(type, claim["intercept"])
+        read = hexadecimals if whole else numbers
+        coef, intercept = vectors(claim["coef"], self.K, "coef", read), read(claim["intercept"], "intercept")
         k, wide = self.K if self.K > 2 else 1, self.data.width - 1
         need(wide <= coef.shape[1], f"coef must have {wide} columns, as the data")
         need(len(intercept) == k, f"intercept must have {k} number(s)")
-        w = np.column_stack([np.zeros(self.K), coef])
+        w = np.column_stack([np.zeros(self.K, dtype=coef.dtype), coef])
         w[-k:, 0] = intercept
+        if whole:  # their size does not matter: floats of 1 or less
+            return Weights(w, max(abs(number).bit_length() for number in w.flat))
         return Weights(wholes(w, bits_of(w)), bits_of(w))
 
     def dual(self, claim: Any) -> tuple[Any, Fraction]:
@@ -283,7 +396,6 @@ class Checker:
     def separable(self, claim: Any) -> str:
         """u·z > 0 and (u·z)² ≥ γ²·(u·u) for every z, in the space of the rows or of a kernel."""
         gamma, rows, where = size(claim["gamma"], "gamma"), np.arange(self.data.n), ""
-        need(gamma > 0, "gamma must be positive")
         if "kernel" in claim:
             scores, square = self.dual(claim)
             formula = (
@@ -294,12 +406,13 @@ class Checker:
             u = self.model(claim)
             scores, square = partial(self.scores, u), u.square(self.c_squared)
             level = root(Fraction(gamma) ** 2 * square)  # most are far enough above it for floats to tell
-            rows = rows[(self.signs(u, rows, self.y, level) < 0).any(axis=1)]
+            if level < math.inf:
+                rows = rows[(self.signs(u, rows, self.y, level) < 0).any(axis=1)]
         for row in rows.tolist():
             gap = self.gap(scores, row)
             enough = gap > 0 and gap * gap >= Fraction(gamma) ** 2 * square
             need(enough, f"row {row} has a margin below gamma={gamma!r}{where}")
-        return f"separable{where}, with margin at least {gamma!r}"
+        return f"separable{where}, with margin {f'at least {gamma!r}' if gamma else 'above 0'}"
 
     def errors(self, claim: Any) -> str:
         """So many rows are mistakes under the tie rule, no more and no fewer."""
@@ -359,7 +472,8 @@ class Checker:
         """W = Σ z from 0, visit by visit, where `updates` add a z and other visits none; k·γ² ≤ R² + 2ε.
 
         ε = 0: a visit is an update when, and only when, it is a mistake, and the rival is the one predicted.
-        ε > 0 allows for rounding: W·z ≤ ε at each update, and W·z ≥ −ε at every other visit.
+        ε > 0 allows for rounded weights: once there was an update, W·z ≤ ε at each, and W·z ≥ −ε at every
+        other visit. It is at most R²/2^20, and says nothing of how a perceptron without rounding would go on.
         """
         n, epsilon, cyclic = self.data.n, size(claim["epsilon"], "epsilon"), claim["order"] == "cyclic"
         (visits,) = indices([claim["visits"]], MAX_VISITS + 1, "visits")
@@ -368,27 +482,40 @@ class Checker:
         updates, classes = indices(claim["updates"], visits, "updates"), np.arange(self.K)
         need(sorted(set(updates)) == updates, "updates must increase")
         pairs = self.pairs([int(path[visit % len(path)]) for visit in updates], claim["rivals"])
+        radius = self.longest()
+        need(Fraction(epsilon) <= MAX_SLACK * radius, "epsilon is more than R²/2^20, which is no rounding")
         w = Weights(np.zeros((self.K, self.data.width), dtype=object), self.bits)
         for k, now in enumerate([*updates, visits]):
-            start = updates[k - 1] + 1 if k else 0
+            start, slack = (updates[k - 1] + 1, epsilon) if k else (0, 0.0)  # W = 0 was never rounded
             end = min(now, start + n) if cyclic else now  # one round with the same W says it of all
             rows = path[np.arange(start, end) % len(path)]
-            for at in np.flatnonzero(self.wrong(w, rows, -epsilon).any(axis=1)):
+            for at in np.flatnonzero(self.wrong(w, rows, -slack).any(axis=1)):
                 raise Refused(f"visit {start + at}, of row {rows[at]}, is a mistake that is left out")
             if now < visits:
                 row, rival = pairs[k]
                 s = self.signs(w, np.array([row]), np.array([rival]))[0]
                 first = ((s > 0) | ((s == 0) & (classes > rival)) | (classes == self.y[row])).all()
-                update = (first or epsilon) and self.wrong(w, np.array([row]), epsilon)[0, rival]
+                update = (first or slack) and self.wrong(w, np.array([row]), slack)[0, rival]
                 need(update, f"visit {now}, of row {row}, is no such update")
                 columns = self.add(w.exact, row, rival, 1)
                 w.approx[:, columns] = w.exact[:, columns] / (1 << w.bits)
-        row = int(np.argmax(np.add.reduceat(self.data.values**2, self.data.ends[:-1])))
-        radius = self.length([(row, int(self.y[row] == 0))], [1])
         said, k, gamma = self.separable(claim), len(updates), Fraction(claim["gamma"])
         need(k * gamma**2 <= radius + 2 * Fraction(epsilon), "k·gamma² is more than R² + 2·epsilon")
-        run = f"a run of {visits} visits in {'cyclic' if cyclic else 'the listed'} order"
-        return f"{said}; {run} made exactly {k} updates; {k}·gamma² ≤ R² + 2·{epsilon!r}"
+        run = f"{said}; a run of {visits} visits in {'cyclic' if cyclic else 'the listed'} order made"
+        if not epsilon:
+            return f"{run} exactly {k} updates; {k}·gamma² ≤ R²"
+        return (
+            f"{run} {k} updates, up to ε = {epsilon!r} for rounded weights: the sum W of the updates before "
+            f"has W·z ≤ ε at each of them and W·z ≥ −ε at every other visit; {k}·gamma² ≤ R² + 2ε"
+        )
+
+    def longest(self) -> Fraction:
+        """‖z‖² of a row that is longest in floats."""
+        values = self.data.values.copy()
+        values[self.data.ends[:-1]] = 0.0
+        scaled = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
+        row = int(np.argmax(np.add.reduceat(scaled**2, self.data.ends[:-1])))
+        return self.length([(row, int(self.y[row] == 0))], [1])
 
 
 CLAIMS = {  # who checks each, and what it has to hold
@@ -409,13 +536,20 @@ def numbers(values: Any, name: str) -> Any:
     return np.array(values, dtype=float)
 
 
-def vectors(given: Any, K: int, name: str) -> Any:
+def hexadecimals(values: Any, name: str) -> Any:
+    fit = type(values) is list and all(type(value) is str and SIGNED.fullmatch(value) for value in values)
+    fit = fit and max(map(len, values), default=0) <= MAX_BITS // 4
+    need(fit, f"{name} must be whole numbers in hexadecimal, of at most {MAX_BITS} bits, or all floats")
+    return np.array([int(value, 16) for value in values], dtype=object)
+
+
+def vectors(given: Any, K: int, name: str, read: Any = numbers) -> Any:
     """A list of numbers for each class; of two classes, for the second, and the first has zeros."""
     k = K if K > 2 else 1
     need(type(given) is list and len(given) == k, f"{name} must be {k} list(s) of numbers")
-    lists = [numbers(vector, name) for vector in given]
+    lists = [read(vector, name) for vector in given]
     need(len({*map(len, lists)}) == 1, f"the lists of {name} must have one length")
-    return np.stack([np.zeros(len(lists[0]))] * (K - k) + lists)
+    return np.stack([0 * lists[0]] * (K - k) + lists)
 
 
 def size(value: Any, name: str) -> float:
@@ -473,8 +607,12 @@ def verify(certificate: Any, data: tuple[Any, Any]) -> list[str]:
 
 if __name__ == "__main__":
     try:
-        need(len(sys.argv) in (3, 4), "expected the arguments CERTIFICATE DATA [LABEL_COLUMN]")
-        said = verify(read_certificate(sys.argv[1]), read_data(sys.argv[2], *sys.argv[3:]))
-        print("verified:", *said, sep="\n  ")
+        plain = [argument for argument in sys.argv[1:] if argument not in ("--header", "--no-header")]
+        given = [argument == "--header" for argument in sys.argv[1:] if argument not in plain]
+        usage = "expected the arguments CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header]"
+        need(len(plain) in (2, 3) and len(given) < 2, usage)
+        rows = read_data(plain[1], "".join(plain[2:]), given[0] if given else None)
+        said = verify(read_certificate(plain[0]), rows)
+        print("verified: (each number in the file as the double nearest to it)", *said, sep="\n  ")
     except (Refused, OSError) as error:
         sys.exit(f"refused: {error}")

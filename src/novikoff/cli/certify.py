@@ -126,10 +126,10 @@ def _certified(
         raise ValueError(f"a run keeps a bound only where the rows are separable, but they are {verdict}.")
     lift = {name: settings[name] for name in ("fit_intercept", "intercept_scaling")}
     best = max_margin(  # the larger the margin of u, the sharper the bound
-        X, y, gap=1e-3, **lift, time_limit=time_limit, start=(verdict.coef, verdict.intercept), watch=watch
+        X, y, gap=1e-3, **lift, time_limit=time_limit, start=verdict, watch=watch
     )
-    u = best if best.lower > verdict.margin else verdict
-    return certify(X, y, trace=trace(X, y, (u.coef, u.intercept), **settings), watch=watch)
+    u = best.u if best.lower > verdict.margin else verdict.u
+    return certify(X, y, trace=trace(X, y, u, **settings), watch=watch)
 
 
 def _fitted(X: Any, linear: LinearModel | KernelModel) -> tuple[Any, LinearModel | KernelModel | _Padded]:

@@ -14,7 +14,7 @@ from novikoff.cli.options import Columns, Labelling, Output, Reading
 if TYPE_CHECKING:
     from novikoff.sources.source import Source
 
-PLAIN = {"format", "label", "n_jobs", "max_line", "max_expansion"}
+PLAIN = {"format", "label", "header", "n_jobs", "max_line", "max_expansion"}
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
@@ -68,7 +68,7 @@ def verify(
     if out.json:
         output.write_json(facts | {"verified": True, "claims": said, "converted": why})
     elif not out.quiet:
-        typer.echo("\n  ".join(["verified:", *said]))
+        typer.echo("\n  ".join(["verified: (each number in the file as the double nearest to it)", *said]))
 
 
 def _rows(
@@ -82,13 +82,19 @@ def _rows(
     why = _not_plain(source, reading.given() | columns.given(), linear)
     if not why:
         try:
-            X, y = checker.read_data(source.files[0], reading.label or "")
-            import numpy as np
+            y: Any
+            X, y = checker.read_data(source.files[0], reading.label or "", reading.header)
+            if relabel.replace or relabel.positive is not None:
+                import numpy as np
 
-            return (X, relabel(np.array(y))), ""
+                y = relabel(np.array(y))
+            return (X, y), ""
         except checker.Refused as error:
             why = str(error)
-    return rows_and_labels(source, relabel), why
+    from novikoff.arrays import read_matrix
+
+    X, y = rows_and_labels(source, relabel)
+    return (read_matrix(X), y), why
 
 
 def _not_plain(source: Source, given: dict[str, Any], linear: Any) -> str:

@@ -18,6 +18,7 @@ BOM = b"\xef\xbb\xbf"
 HEAD = 1 << 20  # bytes that tell the columns' types
 NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns that are no strings
 NULLS += [" " + null for null in NULLS]
+NO_NAMES = {"nan", "inf", "-inf", "+inf", "infinity", *(null.lower() for null in NULLS)}  # nor numbers
 
 
 @dataclass(frozen=True)
@@ -73,17 +74,58 @@ def sniff_delimiter(line: str, quote: str | None) -> str:
     return max(",;\t", key=lambda mark: len(Dialect(mark, quote, False).cells(line)))
 
 
-def is_header(first: list[str], second: list[str] | None, otherwise: bool) -> bool:
-    """Whether the first line names the columns.
+def is_header(first: list[str], second: list[str] | None, otherwise: bool, label: Any = None) -> bool:
+    """Whether the first line names the columns; `label` is the name of the label's column, where it is given.
 
-    It does when it has a usual name of labels, and otherwise when it has no number, while the second line has
-    one.
+    It does when it has that name, and otherwise when it has no number, but a usual name of labels, or the
+    second line has a number. With numbers it is a row; but where it has numbers and a usual name of labels,
+    it names the columns if the second line has a number below that name, because labels are all of one kind.
+
+    Raises
+    ------
+    ValueError
+        When it could be either: a label may well be called y, and stand in a row.
+
+    >>> is_header(["a", "y"], ["1", "n"], True), is_header(["0.5", "n"], ["1", "y"], True)
+    (True, False)
     """
-    if not {cell.lower() for cell in first}.isdisjoint(USUAL_LABELS):
+    if isinstance(label, str) and label in first and not label.isdecimal():
         return True
+    usual = [cell for name in USUAL_LABELS for cell in first if cell.lower() == name]
+    others = [cell for cell in first if cell not in usual]
     if any(NUMBER.fullmatch(cell) for cell in first):
-        return False
+        if not usual:
+            return False
+        below = second[first.index(usual[0])] if second and len(second) == len(first) else ""
+        if not NUMBER.fullmatch(below):
+            raise _unclear(first)
+        return True
+    if usual:
+        if others and all(cell.lower() in NO_NAMES for cell in others):
+            raise _unclear(first)
+        return True
     return otherwise or (second is not None and any(NUMBER.fullmatch(cell) for cell in second))
+
+
+def has_known_names(first: list[str], known: TableFeatures) -> bool:
+    """Whether the first line has known names of columns: not only the label's, nor only numbers."""
+    names = {column.name for column in known.columns if column.kind != "label"}
+    found = names & set(header_names(first))
+    if found and (found == names or not all(NUMBER.fullmatch(name) for name in found)):
+        return True
+    labels = {column.name for column in known.columns if column.kind == "label"} & set(first)
+    if not found and not labels:
+        return False
+    if labels and not any(NUMBER.fullmatch(cell) for cell in first):
+        return True
+    raise _unclear(first)
+
+
+def _unclear(first: list[str]) -> ValueError:
+    shown = ",".join(first[:20])
+    return ValueError(
+        f"the first line, {shown}, may be a row or have the columns' names: say which by `header`"
+    )
 
 
 def header_names(cells: list[str]) -> list[str]:
@@ -118,6 +160,7 @@ def look(
     quote: str | None,
     newlines_in_values: bool,
     known: TableFeatures | None,
+    label: Any = None,
 ) -> Look:
     """Find out how a file is written from its first bytes; `whole` says that there are no more.
 
@@ -155,9 +198,9 @@ def look(
     dialect = Dialect(mark, quote, newlines_in_values)
     first, *more = [dialect.cells(line) for line in lines]
     if header is None and known is not None and known.has_names:
-        header = not {column.name for column in known.columns}.isdisjoint(header_names(first))
+        header = has_known_names(first, known)
     elif header is None:
-        header = is_header(first, more[0] if more else None, not tsv and known is None)
+        header = is_header(first, more[0] if more else None, not tsv and known is None, label)
     if header and not more:
         raise ValueError("there is a header, but no row after it")
     names = header_names(first) if header else [str(k + 1) for k in range(len(first))]

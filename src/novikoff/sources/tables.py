@@ -176,6 +176,7 @@ class TableSource(Source):
                     quote=('"' if self.format == "csv" else None) if quote == "" else quote,
                     newlines_in_values=bool(newlines_in_values),
                     known=features,
+                    label=label,
                 )
                 names, has_names, kinds = self._look.names, self._look.has_header, self._look.kinds
             else:

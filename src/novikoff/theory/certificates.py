@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from novikoff import _core, checker
-from novikoff.arrays import rows_of
+from novikoff import checker
 from novikoff.labels import Labels, as_text
-from novikoff.model import Floats, Learner, Scorer, Settings, raise_problem
+from novikoff.model import Floats, Scorer
 from novikoff.outfile import replacing
+from novikoff.theory import wholes
 from novikoff.theory.problem import Problem, read_problem
 from novikoff.theory.separability import Watch, decide
 from novikoff.theory.verdicts import Inseparable, Separable
@@ -36,7 +36,8 @@ KERNELS = (
     "poly",
     "monotone_conjunction",
 )  # whose values the checker computes exactly, from any rows
-DOWN, UP = 1 - 2**-48, 1 + 2**-48  # more than the roundings of a quotient and of two roots
+TINY = 2.0**-900  # a margin below which whole numbers measure it
+DOWN = 1 - 2**-48  # more than the roundings of a quotient and of two roots
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +175,11 @@ def certify(
         claims = _model_claims(problem, coef, intercept, ties)
     elif trace is None:
         claims, interrupted = _verdict_claims(problem, ties, time_limit, watch)
+        claims = [claim for claim in claims if claim.get("epsilon", 0.0) < math.inf]
+        if not claims:
+            raise ValueError(
+                "nothing was proved that floats can state: no margin is known to be below 1.8e308."
+            )
     else:
         claims = []
     work = _Work(problem, y, ties)
@@ -225,29 +231,39 @@ def _verdict_claims(
     from novikoff.theory.maxmargin import solve
 
     found = solve(problem, gap=GAP, max_passes=PASSES, time_limit=time_limit, start_u=verdict.u, watch=watch)
-    claims = [_lower_claim(problem, *problem.coefficients(u)) for u in (found.u, verdict.u)]
+    witnesses = [problem.coefficients(found.u), (verdict.coef, verdict.intercept)]
+    claims = [_lower_claim(problem, coef, intercept) for coef, intercept in witnesses]
     best = max(
         (claim for claim in claims if claim is not None), key=lambda claim: claim["gamma"], default=None
     )
     return [*([best] if best else []), _upper_claim(problem, found.alpha)], found.interrupted
 
 
-def _lower_claim(problem: Problem, coef: Floats, intercept: Floats) -> Claim | None:
-    """That these vectors separate the rows, with the largest γ that is safe; None where they do not."""
-    learner = Learner(problem.n_classes, problem.n_features, Settings(bias_square=problem.bias**2))
-    learner.set_weights(coef, intercept)
-    wrong, at, least, *_ = _core.smallest(
-        learner.native, rows_of(problem.X), problem.labels, None, None, 0, problem.n_rows, False, False
-    )
-    raise_problem(wrong, at, problem.X)
-    if intercept.any() and not problem.bias:
+def _lower_claim(problem: Problem, coef: Any, intercept: Any) -> Claim | None:
+    """That these vectors, of floats or of integers, separate the rows, with a γ that is safe; None if not."""
+    if (intercept != 0).any() and not problem.bias:
+        return None
+    if coef.dtype == object:
+        gamma = wholes.margin(problem, coef, intercept)
+        vectors = [[f"{v:x}" for v in row] for row in coef], [f"{v:x}" for v in intercept]
+        longest = max(len(v) for row in (*vectors[0], vectors[1]) for v in row)
+        if gamma < 0 or longest > checker.MAX_BITS // 4:
+            return None
+        return {"claim": "separable", "coef": vectors[0], "intercept": vectors[1], "gamma": gamma}
+    least = problem.smallest_of(coef, intercept).value
+    if not least > 0:
         return None
     u = np.column_stack([intercept, coef])
     bits = checker.bits_of(u)
-    norm = checker.root(checker.Weights(checker.wholes(u, bits), bits).square(Fraction(problem.bias) ** 2))
-    gamma = math.nextafter(DOWN * (least / norm), 0.0) if least > 0 and 0 < norm < math.inf else 0.0
-    if not 0 < gamma < math.inf:
-        return None
+    square = checker.Weights(checker.wholes(u, bits), bits).square(Fraction(problem.bias) ** 2)
+    gamma = 0.0
+    if problem.is_moderate and least < math.inf:
+        gamma = math.nextafter(DOWN * (least / checker.root(square)), 0.0)
+    if not TINY < gamma < math.inf:  # floats do not reach so far
+        exact = wholes.least(problem, coef, intercept)
+        if not exact > 0:
+            return None
+        gamma = wholes.margin(problem, coef, intercept, exact)
     return {"claim": "separable", "coef": coef.tolist(), "intercept": intercept.tolist(), "gamma": gamma}
 
 
@@ -266,7 +282,7 @@ def _upper_claim(problem: Problem, alpha: Floats) -> Claim:
     )
     weights = alpha.ravel()[pairs]
     square, total = _combined(problem, rows, rivals, weights)
-    epsilon = math.nextafter(UP * checker.root(square / total**2), math.inf) if square else 0.0
+    epsilon = wholes.rounded_root(square / total**2, up=True)
     claim = {"rows": rows.tolist(), "rivals": rivals.tolist(), "weights": weights.tolist()}
     return {"claim": "margin at most", "epsilon": epsilon} | claim
 
@@ -395,8 +411,6 @@ def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
     gamma = 0.0
     if inverse < Fraction(2) ** 2040:
         gamma = math.nextafter(DOWN / checker.root(inverse), 0.0)
-    if not gamma:
-        raise ValueError("the rows are separated, but by a margin below the smallest float.")
     return claim | {"gamma": gamma}
 
 
@@ -419,7 +433,10 @@ def _check_trace(trace: Trace, problem: Problem) -> None:
 
 
 def _run_claim(work: _Work, trace: Trace) -> Claim:
-    """That the run went so, with the smallest ε = 16^k·2⁻⁵³·R² that is enough; 0 if all was exact."""
+    """That the run went so, with the smallest ε = 16^k·2⁻⁵³·R² that is enough; 0 if all was exact.
+
+    The checker takes no ε beyond 2⁻²⁰·R².
+    """
     problem = work.problem
     separating = _lower_claim(problem, *problem.coefficients(trace.u))
     if separating is None:  # u was rounded, or the run was looked at beside another u
@@ -436,8 +453,9 @@ def _run_claim(work: _Work, trace: Trace) -> Claim:
         "rivals": [] if trace.rival is None else np.asarray(trace.rival).tolist(),
         "epsilon": 0.0,
     }
-    size = problem.radius() ** 2
-    for epsilon in (0.0, *(size * 2.0 ** (4 * k - 53) for k in range(14))):
+    size = problem.radius() * problem.radius()
+    slack = [size * 2.0 ** (4 * k - 53) for k in range(9)] if size < math.inf else []
+    for epsilon in (0.0, *slack):
         claim["epsilon"] = epsilon
         try:
             checker.verify(work.content([claim]), work.rows)

@@ -30,6 +30,8 @@ from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Settings, threads, width
 from novikoff.theory.minnorm import nearest
 from novikoff.theory.problem import Pairs, Problem, one_blas_thread, read_problem
+from novikoff.theory.verdicts import Separable
+from novikoff.theory.wholes import distance, margin
 from novikoff.training import CALL_BYTES, Plan, fit
 
 Watch = Callable[[str, float | None], object]
@@ -39,6 +41,7 @@ ORIGIN = (
     1e-12  # relative to R: a hull that comes so near to the origin contains it for all that floats can say
 )
 UNIT = 2.0**-53
+TINY = 2.0**-900  # a margin below which whole numbers measure it
 TOLERANCE = 1e-15  # relative to R²: how far products of the Gram matrix are to be trusted
 MDM_FROM, MDM_SLICES = 1000, 10  # support from which on MDM comes before Wolfe's method; 2 steps a point each
 SAMPLE_FROM, SAMPLE_SHARE = 20_000, 8  # rows from which on every eighth, at random, is looked at first
@@ -129,8 +132,8 @@ def max_margin(
     fit_intercept, intercept_scaling : the margin is measured in the lifted space (x, intercept_scaling).
     sample_weight : multiplies z.
     max_passes, time_limit : passes over all rows, seconds; the bracket reached by then is returned.
-    start : where to begin: a fitted linear estimator or model, (coef, intercept), or a `MaxMargin`; by
-        default a few epochs of the perceptron.
+    start : where to begin: a fitted linear estimator or model, (coef, intercept), a `MaxMargin` or a verdict
+        `Separable`; by default a few epochs of the perceptron.
     watch : called as watch(text, fraction) after every pass.
 
     Returns
@@ -171,6 +174,10 @@ def _given(problem: Problem, start: Any) -> tuple[Floats | None, Floats | None]:
         if start.u.shape != problem.shape or start.alpha.size != n_alpha:
             raise ValueError("start is the margin of other data: its shapes are not those of X and y.")
         return start.u, start.alpha
+    if isinstance(start, Separable):
+        if start.u.shape != problem.shape:
+            raise ValueError("start is the verdict on other data: its shape is not that of X and y.")
+        return start.u, None
     if isinstance(start, tuple):
         coef, intercept = start
     else:
@@ -178,7 +185,7 @@ def _given(problem: Problem, start: Any) -> tuple[Floats | None, Floats | None]:
         intercept = getattr(start, "intercept_", getattr(start, "intercept", None))
         if coef is None or intercept is None:
             raise ValueError(
-                "start must be a fitted linear model, a pair (coef, intercept), or a MaxMargin, "
+                "start must be a fitted linear model, a pair (coef, intercept), a MaxMargin or a Separable, "
                 f"not {type(start).__name__}."
             )
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
@@ -200,19 +207,20 @@ def solve(
 ) -> MaxMargin:
     """`max_margin` of a problem that is read already.
 
-    `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the upper bound is
-    below 1e-12·R.
+    Rows of extreme sizes are searched as multiples by a power of two; the bounds are measured on the rows as
+    they are. `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the upper
+    bound is below 1e-12·R.
     """
-    search = Search(problem, watch)
+    search = Search(problem.scaled(), watch)
     try:
-        with one_blas_thread():
+        with one_blas_thread(), np.errstate(all="ignore"):  # floats search, and measure nothing
             search.begin(start_u, start_alpha)
             search.run(gap, max_passes, time_limit, stop_when)
     except KeyboardInterrupt:
         search.interrupted = True
     finally:
         search.close()
-    return search.result()
+    return search.result(problem)
 
 
 @dataclass
@@ -339,7 +347,7 @@ class Search:
     def _perceptron(self) -> tuple[Floats | None, Pairs, Floats]:
         """The w of a few epochs, the pairs it was updated with, and how often: w = Σ α z, up to scale."""
         problem = self.problem
-        settings = Settings(bias_square=problem.bias**2)
+        settings = Settings(bias_square=problem.bias**2)  # 0, if it vanishes beside the rows
         plan = Plan(max_epochs=EPOCHS, rng=np.random.default_rng(0), record_updates=True)
         try:
             model, run = fit(
@@ -439,16 +447,23 @@ class Search:
             self.take(new)
 
     # -- what came of it
-    def result(self) -> MaxMargin:
+    def result(self, original: Problem | None = None) -> MaxMargin:
+        """The bracket, for the rows as they were before they were scaled."""
         problem = self.problem
+        original = problem if original is None else original
         shape = (problem.n_rows, problem.n_classes) if problem.is_joint else (problem.n_rows,)
         self._anywhere()
         alpha = np.zeros(math.prod(shape))
         alpha[self.pairs] = self.alpha
         if not self.u.any():
             self.u.flat[:1] = 1.0  # nothing better was found
-        upper = self._rigorous_upper()
-        lower = self._rigorous_lower()
+        upper = lower = 0.0
+        if original is problem:
+            upper, lower = self._rigorous_upper(), self._rigorous_lower()
+        if upper < TINY:  # also where floats do not reach
+            used = np.flatnonzero(self.alpha)
+            upper = distance(original, self.pairs[used], self.alpha[used])
+            lower = margin(original, *original.coefficients(self.u))
         return MaxMargin(
             min(lower, upper),
             upper,
@@ -456,7 +471,7 @@ class Search:
             alpha.reshape(shape),
             self.passes,
             self.interrupted,
-            problem.bias,
+            original.bias,
         )
 
     def _rigorous_lower(self) -> float:

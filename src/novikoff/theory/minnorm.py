@@ -78,6 +78,8 @@ def settle(Z: Any, gram: Floats, F: list[int], alpha: Floats, floor: float = 0.0
         current = np.where(ratio <= theta, 0.0, np.maximum(current + theta * (beta - current), 0.0))
         alpha[F] = current
         F = [i for i, a in zip(F, current, strict=True) if a > 0]
+        if not F:  # rounding took the last one, too
+            raise sl.LinAlgError("no point is left")
 
 
 def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolerance: float = 1e-15) -> Floats:

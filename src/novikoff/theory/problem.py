@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,11 +113,66 @@ class Problem:
         """y = ±1 of two classes; the second class is +1."""
         return np.where(self.labels == 1, 1.0, -1.0)
 
+    # -- sizes
+    @cached_property
+    def largest(self) -> float:
+        """The largest |x|."""
+        values = self.X.data if is_sparse(self.X) else self.X
+        return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+    @cached_property
+    def is_moderate(self) -> bool:
+        """Whether the largest |x|, c and the largest weight are of sizes whose squares floats can tell."""
+        sizes = [self.largest, self.bias, 1.0 if self.weights is None else float(self.weights.max())]
+        return all(not size or MODERATE[0] < size < MODERATE[1] for size in sizes)
+
+    def scaled(self) -> Problem:
+        """The same with x̃, and weights, multiplied by powers of two that bring the largest to about 1.
+
+        Each u has its margins multiplied by those powers, up to numbers that vanish beside the largest.
+        """
+        if self.is_moderate:
+            return self
+        power = -math.frexp(max(self.largest, self.bias))[1]
+        weights = self.weights
+        if weights is not None:
+            weights = np.ldexp(weights, -math.frexp(float(weights.max()))[1])
+        bias = max(math.ldexp(self.bias, power), 2.0**-1074) if self.bias else 0.0  # still a coordinate
+        return replace(self._times(power), bias=bias, weights=weights)
+
+    def equilibrated(self) -> tuple[Problem, int]:
+        """(problem, p) with x multiplied by 2^p, the largest being about 1, and c = 1.
+
+        (coef, intercept) separates it if and only if (coef, intercept·2^−p) separates this one, up to numbers
+        that vanish beside the largest.
+        """
+        if self.is_moderate:
+            return self, 0
+        power = -math.frexp(self.largest)[1]
+        return replace(self._times(power), bias=1.0 if self.bias else 0.0, weights=None), power
+
+    def _times(self, power: int) -> Problem:
+        """The rows multiplied by 2^power."""
+        if not is_sparse(self.X):
+            return replace(self, X=_times(self.X, power))
+        X = self.X.astype(np.float64)
+        X.data = _times(X.data, power)
+        return replace(self, X=X)
+
+    @property
+    def _bias_square(self) -> float:
+        """c², or 1 where that is no float: it decides no sign, only how soon it is decided exactly."""
+        return self.bias**2 if not self.bias or MODERATE[0] < self.bias < MODERATE[1] else 1.0
+
     def lengths(self) -> Floats:
         """‖z‖ of every row: √2·‖x̃‖ with three classes or more."""
-        norms = _core.row_norms(rows_of(self.X), self.bias**2)
-        norms = norms * math.sqrt(2) if self.is_joint else norms
-        return norms if self.weights is None else norms * self.weights
+        if not self.bias or MODERATE[0] < self.bias < MODERATE[1]:
+            norms = _core.row_norms(rows_of(self.X), self.bias**2)
+        else:
+            norms = np.hypot(_core.row_norms(rows_of(self.X), 0.0), self.bias)
+        with np.errstate(over="ignore", under="ignore"):
+            norms = norms * math.sqrt(2) if self.is_joint else norms
+            return norms if self.weights is None else norms * self.weights
 
     def radius(self) -> float:
         """R, the largest ‖z‖."""
@@ -225,9 +281,15 @@ class Problem:
 
         `stop` ends at the first row that is wrong under the tie rule.
         """
-        settings = Settings(ties=ties, bias_square=self.bias**2)
+        return self.smallest_of(*self.coefficients(u), ties=ties, stop=stop)
+
+    def smallest_of(
+        self, coef: Floats, intercept: Floats, *, ties: str = "positive", stop: bool = False
+    ) -> Smallest:
+        """The same for weights as estimators have them."""
+        settings = Settings(ties=ties, bias_square=self._bias_square)
         learner = Learner(self.n_classes, self.n_features, settings)
-        learner.set_weights(*self.coefficients(u))
+        learner.set_weights(coef, intercept)
         problem, at, value, row, _, wrong = _core.smallest(
             learner.native, rows_of(self.X), self.labels, self.weights, None, 0, self.n_rows, False, stop
         )
@@ -292,6 +354,13 @@ def read_problem(
     if moderate:
         _check_size(X)
     return Problem(X, labels, classes, bias, weights)
+
+
+def _times(values: Any, power: int) -> Floats:
+    """Numbers multiplied by 2^power, which may be more than any float."""
+    half = power // 2
+    scaled: Floats = np.ldexp(np.ldexp(np.asarray(values, dtype=np.float64), half), power - half)
+    return scaled
 
 
 def _check_values(X: Any) -> None:

@@ -5,7 +5,7 @@ column is multiplied by a power of two of its own; that changes no relation Σ c
 vector u gives to a row (u's coordinates being divided likewise). Three things are computed, all of them with
 Python's integers where they grow:
 
-- `to_integers`, and `to_floats` for u: that scaling;
+- `to_integers`, and `for_rows` for u: that scaling;
 - `relation`: the one linear relation among given rows, by Dixon's p-adic lifting;
 - `alternative`: which side of Motzkin's theorem of the alternative holds, by an exact simplex method.
 """
@@ -62,25 +62,21 @@ def to_integers(values: npt.NDArray[np.float64]) -> Integers:
     return long
 
 
-def to_floats(u: list[int], z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """u, found for `to_integers(z)`, as floats for z itself; the largest is about 1.
+def for_rows(u: list[int], z: npt.NDArray[np.float64]) -> list[int]:
+    """u, found for `to_integers(z)`, in integers for z itself, up to one power of two.
 
-    >>> to_floats([1, -1], np.array([[0.5, 4.0], [0.75, -8.0]])).tolist()
-    [0.5, -0.03125]
+    >>> for_rows([1, -1], np.array([[0.5, 4.0], [0.75, -8.0]]))
+    [16, -1]
     """
     whole = to_integers(z)
-    scaled: list[tuple[int, int, int]] = []  # column, number and the power of two it is to be multiplied by
+    powers: dict[int, int] = {}  # of two, by which the columns were multiplied
     for j, value in enumerate(u):
         rows = np.flatnonzero(z[:, j])
         if len(rows) and value:
             r = int(rows[0])
-            scaled.append((j, value, int(whole[r, j]).bit_length() - math.frexp(z[r, j])[1]))
-    top = max((abs(value).bit_length() + power for _, value, power in scaled), default=0)
-    out = np.zeros(z.shape[1])
-    for j, value, power in scaled:  # all of them by one more power of two, so that the largest is about 1
-        drop = max(abs(value).bit_length() - 100, 0)
-        out[j] = math.ldexp(float(value >> drop), drop + power - top)
-    return out
+            powers[j] = int(whole[r, j]).bit_length() - math.frexp(z[r, j])[1]
+    least = min(powers.values(), default=0)
+    return [value << powers[j] - least if j in powers else 0 for j, value in enumerate(u)]
 
 
 def is_relation(rows: Integers, weights: list[int]) -> bool:

@@ -7,11 +7,16 @@ integers. The cheapest proof is looked for first:
 1. a row that is zero, or two rows that cancel out (`opposites`);
 2. the perceptron: it converges, or a w that it had before comes back, and then the updates in between add up
    to zero (Block and Levin's cycling);
-3. small problems: the simplex method in integers (`rational.alternative`);
+3. small problems: the simplex method in integers (`rational.alternative`), which always decides: its
+   witness is a vector of integers, and stays one where floats are too coarse for it;
 4. three classes or more: two classes that are inseparable by themselves make the whole so;
 5. linear programs over a few of the z, to which those that its u gets wrong are added until none is left
    (separable) or the few cancel out (inseparable): HiGHS never sees the rows that do not matter;
-6. where there are too many coordinates for that, the search for the largest margin (`maxmargin`).
+6. where there are too many coordinates for that, the search for the largest margin (`maxmargin`);
+7. problems of medium size that floats could not decide: once more the simplex method in integers.
+
+Steps in floats look at rows of about the size 1: those of extreme sizes are multiplied by a power of two,
+which changes no verdict. What they find is checked on the rows as they are.
 
 Zero errors under the tie rule are the same question with u·z ≥ 0 for the z whose ties are no mistakes; by
 Motzkin's theorem the alternative is then α with weight on some z whose tie is one.
@@ -35,8 +40,9 @@ from novikoff.model import Floats, Model, Settings
 from novikoff.theory.maxmargin import solve
 from novikoff.theory.opposites import opposite_rows, signs_of, zero_row
 from novikoff.theory.problem import Pairs, Problem, read_problem
-from novikoff.theory.rational import Relation, alternative, is_relation, relation, to_floats, to_integers
+from novikoff.theory.rational import Relation, alternative, for_rows, is_relation, relation, to_integers
 from novikoff.theory.verdicts import ByPair, Inseparable, Separable, Undecided, Verdict
+from novikoff.theory.wholes import distance, least, margin, wholes
 from novikoff.theory.working_set import WorkingSet
 from novikoff.training import ArrayExamples, Fitting, Plan, Record
 
@@ -50,7 +56,10 @@ SMALL = 3_000  # numbers in z·pairs up to which the exact simplex method is ask
 EXACT = 40_000  # and up to which it is asked when floats were not good enough
 PATIENCE = 1.0  # seconds that the perceptron has, and `FEW` epochs in any case
 FEW, MANY = 5, 100  # epochs
+FEWEST = 10_000  # z whose sum is taken in whole numbers
 DIGITS = 2.0**-48  # what is taken off a bound for the rounding on the way to it
+NEAR = 1e-6  # beside ‖u‖·R: a smallest u·z below which u is wrong, and not only rounded
+TINY = 2.0**-900  # a margin below which whole numbers measure it
 
 
 class _TimeUp(Exception):
@@ -144,7 +153,8 @@ def decide(
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} is not possible: expected a positive number of seconds.")
     search = _Search(replace(problem, weights=None), ties, _Clock(time_limit), watch)
-    return search.run(start)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # floats suggest, and do not decide
+        return search.run(start)
 
 
 class _Search:
@@ -152,6 +162,7 @@ class _Search:
 
     def __init__(self, problem: Problem, ties: str, clock: _Clock, watch: Watch | None) -> None:
         self.problem, self.ties, self.clock, self.watch = problem, ties, clock, watch
+        self.scaled, self.power = problem.equilibrated()  # what floats look at
         n, k = problem.n_rows, problem.n_classes
         self.alpha_shape = (n, k) if problem.is_joint else (n,)
         self.consistent: bool | None = None
@@ -172,9 +183,8 @@ class _Search:
         found: Verdict | None
         try:
             if start is not None:
-                found = self.separated(
-                    np.asarray(start, dtype=np.float64).reshape(self.problem.shape), "given"
-                )
+                u = np.asarray(start, dtype=np.float64).reshape(self.problem.shape)
+                found = self.separated(*self.problem.coefficients(u), "given")
                 if found is not None:
                     return self.with_pairs(found)
             for step in STEPS:
@@ -195,31 +205,78 @@ class _Search:
         )
 
     # -- what proves it
-    def separated(self, u: Floats, how: str) -> Separable | None:
-        """The verdict, when u is one, exactly; a bound from below in any case."""
+    def suggested(self, u: Floats, how: str) -> Separable | None:
+        """The verdict, when a u that was found on the scaled rows separates them as they are."""
         top = float(np.abs(u).max(initial=0.0))
         if not (top > 0 and math.isfinite(top)):
             return None
-        u = np.ldexp(u, -math.frexp(top)[1])
-        smallest = self.problem.smallest(u, ties=self.ties)
+        coef, intercept = self.scaled.coefficients(np.ldexp(u, -math.frexp(top)[1]))
+        half = self.power // 2  # (coef, intercept/2^power), both by one more power of two
+        return self.separated(np.ldexp(coef, half), np.ldexp(intercept, half - self.power), how)
+
+    def separated(self, coef: Floats, intercept: Floats, how: str) -> Separable | None:
+        """The verdict, when these weights separate, exactly; a bound from below in any case."""
+        top = max(float(np.abs(coef).max(initial=0.0)), float(np.abs(intercept).max(initial=0.0)))
+        if not (top > 0 and math.isfinite(top)):
+            return None
+        exponent = -math.frexp(top)[1]
+        coef, intercept = np.ldexp(coef, exponent), np.ldexp(intercept, exponent)
+        smallest = self.problem.smallest_of(coef, intercept, ties=self.ties)
         if not smallest.wrong:
             self.consistent = True
-        coef, intercept = self.problem.coefficients(u)
-        squares = np.concatenate([coef.ravel(), intercept / (self.problem.bias or 1.0)]) ** 2
-        norm = math.sqrt(math.fsum(squares))
-        gamma = smallest.value / norm if norm else -math.inf
-        gamma -= abs(gamma) * DIGITS
-        self.lower = max(self.lower, gamma)
-        if not (smallest.value > 0 and gamma > 0):
+        u, power = self.direction(coef, intercept)
+        if self.problem.is_moderate:
+            gamma = smallest.value / math.ldexp(math.sqrt(math.fsum(np.square(u).ravel())), -power)
+            gamma -= abs(gamma) * DIGITS
+            self.lower = max(self.lower, gamma)
+        if not smallest.value > 0:
             return None
+        if not self.problem.is_moderate or gamma < TINY:
+            exact = least(self.problem, coef, intercept)
+            if not exact > 0:
+                return None
+            gamma = margin(self.problem, coef, intercept, exact)
+            self.lower = max(self.lower, gamma)
         return Separable(u, coef.copy(), intercept.copy(), gamma, max(self.bound(), gamma), how)
+
+    def direction(self, coef: Floats, intercept: Floats) -> tuple[Floats, int]:
+        """u = (coef, intercept/c) times 2^power, with a largest coordinate of about 1; and the power."""
+        mantissa, exponent = np.frexp(coef)
+        if self.problem.bias:
+            half, digits = math.frexp(self.problem.bias)
+            last, more = np.frexp(np.frexp(intercept)[0] / half)
+            more += np.frexp(intercept)[1] - digits
+            mantissa = np.column_stack([mantissa, last])
+            exponent = np.column_stack([exponent, more])
+        top = int(np.where(mantissa == 0, -(1 << 20), exponent).max())
+        return np.ldexp(mantissa, exponent - top).reshape(self.problem.shape), -top
+
+    def separated_by(self, coef: Any, intercept: Any, how: str) -> Separable | None:
+        """The verdict, when these whole numbers separate; in floats, where they are good enough."""
+        top = max(int(abs(value)).bit_length() for value in (*coef.flat, *intercept.flat))
+        floats = [(numbers / (1 << top)).astype(np.float64) for numbers in (coef, intercept)]
+        found = self.separated(floats[0], floats[1], how)
+        if found is not None:
+            return found
+        u, _ = self.direction(floats[0], floats[1])
+        worst = self.problem.smallest_of(floats[0], floats[1]).value
+        if worst < -NEAR * self.problem.radius() * math.sqrt(self.problem.dimension):
+            return None
+        exact = least(self.problem, coef, intercept, above=True)
+        if not exact > 0:
+            return None
+        self.consistent = True
+        gamma = margin(self.problem, coef, intercept, exact)
+        self.lower = max(self.lower, gamma)
+        return Separable(u, coef, intercept, gamma, max(self.bound(), gamma), how)
 
     def bound(self) -> float:
         """An upper bound on γ: the best known, or the shortest z."""
         lengths = self.problem.lengths()
         row = int(lengths.argmin())
-        if lengths[row] * (1 + DIGITS) < self.upper:
-            self.upper = float(lengths[row]) * (1 + DIGITS)
+        shortest = math.nextafter(float(lengths[row]) * (1 + DIGITS), math.inf) if lengths[row] else 0.0
+        if shortest < self.upper:
+            self.upper = shortest
             own, k = int(self.problem.labels[row]), self.problem.n_classes
             self.support = np.array([row * k + (own == 0) if self.problem.is_joint else row], dtype=np.int64)
             self.shares = np.ones(1)
@@ -230,6 +287,11 @@ class _Search:
         total = float(shares.sum())
         if not (total > 0 and math.isfinite(total)):
             return
+        if not self.problem.is_moderate:
+            upper = distance(self.problem, pairs, shares) if len(pairs) <= FEWEST else math.inf
+            if upper < self.upper:
+                self.upper, self.support, self.shares = upper, pairs, shares / total
+            return
         alpha = np.zeros(self.alpha_shape)
         alpha.flat[pairs] = shares
         sizes = self.problem.lengths()[pairs // (self.problem.n_classes if self.problem.is_joint else 1)]
@@ -237,7 +299,7 @@ class _Search:
         power = math.frexp(float(np.abs(vector).max(initial=0.0)))[1]
         length = math.ldexp(float(np.linalg.norm(np.ldexp(vector, -power))), power)
         slack = (len(pairs) + self.problem.n_classes + 8) * 2.0**-52 * float(shares @ sizes)
-        upper = (length + slack) / total * (1 + DIGITS)
+        upper = (length + slack) / total * (1 + DIGITS) + self.problem.dimension * 2.0**-1070
         if upper < self.upper:
             self.upper, self.support, self.shares = upper, pairs, shares / total
 
@@ -296,7 +358,7 @@ class _Search:
 
     def perceptron(self) -> Verdict | None:
         """Epochs of the perceptron, until it converges, comes back to a w, or is not worth more time."""
-        problem = self.problem
+        problem = self.scaled
         settings = Settings(ties=self.ties, bias_square=problem.bias**2)
         model = Model(problem.n_classes, problem.n_features, settings)
         native = model.learners[0].native
@@ -336,7 +398,7 @@ class _Search:
         if run.interrupted:
             raise KeyboardInterrupt
         if run.witness is not None:
-            found = self.separated(problem.vector(*run.witness), "perceptron")
+            found = self.suggested(problem.vector(*run.witness), "perceptron")
             if found is not None:
                 return found
         if repeated:
@@ -380,7 +442,16 @@ class _Search:
         found = alternative(to_integers(z), tick=self.clock.tick)
         if isinstance(found, Relation):
             return self.cancelled(pairs[found.rows], found.weights, how)
-        return self.separated(to_floats(found.u, z).reshape(self.problem.shape), how)
+        u = np.array(for_rows(found.u, z), dtype=object)
+        u = u.reshape(-1, self.problem.width)
+        return self.separated_by(*self.whole_coefficients(u), how)
+
+    def whole_coefficients(self, u: Any) -> tuple[Any, Any]:
+        """u as (coef, intercept), all of them whole numbers."""
+        if not self.problem.bias:
+            return u, np.array([0] * len(u), dtype=object)
+        (c,), exponent = wholes([self.problem.bias])
+        return u[:, :-1] << max(-exponent, 0), (u[:, -1] * c) << max(exponent, 0)
 
     def two_classes(self) -> Inseparable | None:
         """Each two classes on their own: where they cannot be told apart, nor can all of them."""
@@ -416,12 +487,12 @@ class _Search:
 
     def programs(self) -> Verdict | None:
         """Linear programs over a working set."""
-        working = WorkingSet(self.problem, self.hard, self.clock.tick, lambda: self.clock.left)
+        working = WorkingSet(self.scaled, self.hard, self.clock.tick, lambda: self.clock.left)
         for objective, pairs, shares, u in working.rounds():
             self.say(f"linear program over {len(working.pairs):,} of {self.problem.n_pairs:,}", None)
             self.suggest(pairs, shares)
             if u is not None:
-                found: Verdict | None = self.separated(u, "linear program")
+                found: Verdict | None = self.suggested(u, "linear program")
                 if found is not None:
                     return found
             if objective <= WorkingSet.ZERO:
@@ -437,13 +508,13 @@ class _Search:
         left = self.clock.left
         limit = None if math.isinf(left) else max(left, 0.01)
         found = solve(
-            self.problem, gap=1e-3, time_limit=limit, stop_when="separating", watch=self.watch
+            self.scaled, gap=1e-3, time_limit=limit, stop_when="separating", watch=self.watch
         )  # fmt: skip
         if found.interrupted:
             raise KeyboardInterrupt
         pairs = np.flatnonzero(found.alpha)
         self.suggest(pairs, found.alpha.flat[pairs])
-        separated = self.separated(found.u, "largest margin")
+        separated = self.suggested(found.u, "largest margin")
         if separated is not None:
             return separated
         if len(pairs) <= WorkingSet.WIDEST:
@@ -452,6 +523,12 @@ class _Search:
                 return self.cancelled(pairs, weights, "nearest point of the hull")
         self.clock.tick()
         return None
+
+    def medium(self) -> Verdict | None:
+        """All of it by the simplex method in integers, where nothing else has decided."""
+        if self.problem.n_pairs * self.problem.dimension > EXACT:
+            return None
+        return self.exactly(self.all_pairs(), "exact simplex method")
 
     def solved(self, pairs: Pairs, working: WorkingSet) -> Verdict | None:
         """From the support that floats found to an exact answer."""
@@ -508,6 +585,7 @@ STEPS: tuple[Callable[[_Search], Verdict | None], ...] = (
     _Search.two_classes,
     _Search.programs,
     _Search.nearest_point,
+    _Search.medium,
 )
 
 

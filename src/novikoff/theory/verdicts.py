@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from novikoff.model import Floats
 from novikoff.theory.problem import Pairs
 
+Integers = npt.NDArray[np.object_]  # of Python's integers
 ByPair = dict[tuple[Any, Any], str]
+
+DECIMAL = 10_000  # bits of an integer up to which it is written in decimal
 
 
 def _plain(by_pair: ByPair | None) -> list[dict[str, Any]] | None:
@@ -23,6 +27,17 @@ def _plain(by_pair: ByPair | None) -> list[dict[str, Any]] | None:
     ]
 
 
+def _whole(number: int) -> str:
+    """An integer as text, because JSON readers lose long ones: in hexadecimal where Python writes no more."""
+    return str(number) if abs(number).bit_length() < DECIMAL else f"{number:#x}"
+
+
+def _numbers(values: Floats | Integers) -> list[Any]:
+    if values.dtype != object:
+        return values.tolist()  # type: ignore[no-any-return]
+    return [_numbers(v) if isinstance(v, np.ndarray) else _whole(v) for v in values]
+
+
 def _pairs_line(by_pair: ByPair | None) -> str:
     if not by_pair:
         return ""
@@ -32,15 +47,18 @@ def _pairs_line(by_pair: ByPair | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Separable:
-    """u·z > 0 for every z: `u` was checked exactly, in the form of `coef` and `intercept`.
+    """u·z > 0 for every z: `coef` and `intercept`, which are the witness, were checked exactly.
 
-    Under a kernel there is no u to show: it is empty, and the margin is not computed (NaN).
+    They are floats where floats separate the rows. Where those that were found are too coarse for it, they
+    are whole numbers: arrays of Python's integers, which may be long. `u` is the same vector in floats, up to
+    rounding, with the last coordinate intercept/c. Under a kernel there is no witness to show: all of them
+    are empty, and the margin is not computed (NaN).
     """
 
-    u: Floats  # of the problem's shape
-    coef: Floats  # (1 or classes, features)
-    intercept: Floats
-    margin: float  # γ_u rounded down, so that margin ≤ γ_u ≤ γ
+    u: Floats  # of the problem's shape, of any length
+    coef: Floats | Integers  # (1 or classes, features)
+    intercept: Floats | Integers
+    margin: float  # that of the witness, rounded down, so that margin ≤ γ; 0 if it is below all floats
     upper: float  # ≥ γ
     how: str
     by_pair: ByPair | None = None  # verdicts of each two classes on their own; None with two classes
@@ -55,8 +73,8 @@ class Separable:
             "consistent": True,
             "margin": None if math.isnan(self.margin) else self.margin,
             "upper": self.upper if math.isfinite(self.upper) else None,
-            "coef": self.coef.tolist(),
-            "intercept": self.intercept.tolist(),
+            "coef": _numbers(self.coef),
+            "intercept": _numbers(self.intercept),
             "by_pair": _plain(self.by_pair),
         }
 
@@ -103,7 +121,7 @@ class Inseparable:
             "consistent": self.consistent,
             "rows": self.rows.tolist(),
             "rivals": None if rivals is None else rivals.tolist(),
-            "weights": [str(weight) for weight in self.weights],  # JSON readers lose long integers
+            "weights": [_whole(weight) for weight in self.weights],
             "by_pair": _plain(self.by_pair),
         }
 
