@@ -337,7 +337,7 @@ def told(record):
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((20_000, 50)), rng.integers(0, 2, 20_000)
-model = Perceptron(max_epochs=10**9, callback=told)
+model = Perceptron(max_epochs=10**9, callback=told, random_state=0)
 try:
     model.fit(X, y)
 except KeyboardInterrupt:
