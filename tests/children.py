@@ -12,11 +12,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self, TypeVar
 
 PATIENCE = 900.0  # seconds, for the slowest machine under the heaviest load
 T = TypeVar("T")
+
+
+def after(first: str, command: Sequence[str]) -> list[str]:
+    """The command, begun after this statement in a process that becomes it."""
+    code = f"import os, sys; {first}; os.execv(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-c", code, *command]
+
+
+def with_small_files(command: Sequence[str]) -> list[str]:
+    """The command where no file can grow beyond 1,000 bytes: as on a full disk."""
+    return after("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))", command)
 
 
 class Child:
@@ -27,12 +38,11 @@ class Child:
 
     def __init__(self, *command: str) -> None:
         self._process = subprocess.Popen(
-            command,
+            after("import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)", command),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self._guard = threading.Timer(PATIENCE, self._process.kill)
         self._guard.daemon = True

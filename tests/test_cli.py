@@ -7,7 +7,6 @@ import io
 import json
 import lzma
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import novikoff
+from children import with_small_files
 from novikoff.cli import progress
 from novikoff.cli.app import COMMANDS, make_app
 from novikoff.models.loading import load_model
@@ -33,7 +33,8 @@ def run(*arguments: object, code: int = 0, **more):
     result = CliRunner().invoke(APP, [str(a) for a in arguments], **more)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    assert result.exit_code == code, result.output
+    if result.exit_code != code:
+        raise AssertionError(result.output) from result.exception
     return result
 
 
@@ -385,12 +386,8 @@ def test_no_permission():
 
 def test_a_full_disk_leaves_the_old_model(model):
     before = model.read_bytes()
-
-    def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
-    arguments = [PYTHON, "-m", "novikoff", "fit", "train.svm", "--rule", "pa1"]
-    done = subprocess.run(arguments, capture_output=True, text=True, preexec_fn=small_files, check=False)
+    command = with_small_files([PYTHON, "-m", "novikoff", "fit", "train.svm", "--rule", "pa1"])
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "nothing was saved" in done.stderr
     assert model.read_bytes() == before
