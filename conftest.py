@@ -60,6 +60,9 @@ def absent(error: BaseException | None) -> str | None:
         return None
     if isinstance(error, doctest.UnexpectedException):
         return absent(error.exc_info[1])
+    if isinstance(error, BaseExceptionGroup):  # several failures that Hypothesis has found
+        names = [absent(each) for each in error.exceptions]
+        return names[0] if all(names) else None
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
         root = error.name.partition(".")[0]
         return root if root in ABSENT else None
