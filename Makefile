@@ -3,27 +3,46 @@
 #   make test    the whole suite
 #   make lint    style, types, import layers
 #   make bench   novikoff beside its peers
-#   make long    the property tests with many more examples
+#   make lowest  the suite with the lowest versions that pyproject.toml promises, in an environment of its own
+#   make steady  the suite five times: quiet, with all cores busy, on one core, with and without the real data
+#   make long    the property tests with many more examples, drawn by SEED
 #   make fuzz    the native parsers against random text under sanitizers (FUZZ_SECONDS for each parser)
-#   make kill-test  twenty runs killed at random moments and resumed
+#   make kill-test  twenty runs killed at moments drawn by SEED and resumed
 #   make real-data  commands, verdicts and bounds on the real data sets of the docs (NOVIKOFF_DATA names the folder)
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-SOURCES := $(wildcard native/* src/novikoff/*.py src/novikoff/*/*.py src/novikoff/*.pyi) CMakeLists.txt pyproject.toml
+VERSIONS ?= constraints.txt
+BUILD ?= build
+SOURCES := $(shell find native src -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench long fuzz kill-test real-data sdist clean
+.PHONY: demo test lowest steady lint bench long fuzz kill-test real-data sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.built $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
+# A build folder of its own too: CMake remembers where nanobind was. What old packages say of the new ones that
+# they stand on is no error.
+lowest: build/lowest.txt
+	$(MAKE) test VENV=.venv-lowest VERSIONS=build/lowest.txt BUILD=build/lowest \
+	    ARGS='-W ignore::DeprecationWarning -W ignore::FutureWarning $(ARGS)'
+
+build/lowest.txt: pyproject.toml .ci/lowest.py
+	@mkdir -p build
+	$(PYTHON) .ci/lowest.py > $@
+
+steady: $(VENV)/.built $(VENV)/.test
+	$(BIN)/python .ci/steady.py
+
+long: SEED := $(or $(SEED),$(shell date +%s))
 long: $(VENV)/.built $(VENV)/.test
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n $(JOBS) tests
+	@echo "the same examples again: make long SEED=$(SEED)"
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n $(JOBS) --hypothesis-seed=$(SEED) tests
 
 lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -32,7 +51,7 @@ lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 	$(BIN)/lint-imports
 
 kill-test: $(VENV)/.built $(VENV)/.test
-	NOVIKOFF_KILLS=20 $(BIN)/python -m pytest tests/test_kill.py
+	NOVIKOFF_KILLS=20 NOVIKOFF_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/test_kill.py
 
 real-data: $(VENV)/.built $(VENV)/.test
 	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py tests/test_real_verdicts.py \
@@ -59,18 +78,18 @@ sdist: $(VENV)/.built
 
 # The build folder stays, so that only what changed is compiled again.
 $(VENV)/.built: $(VENV)/.build $(SOURCES)
-	$(PIP) install --no-build-isolation -c constraints.txt -e '.[files]'
+	$(PIP) install --no-build-isolation -c $(VERSIONS) -C build-dir='$(BUILD)/{wheel_tag}' -e '.[files]'
 	@touch $@
 
-$(VENV)/.build: constraints.txt
+$(VENV)/.build: $(VERSIONS)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt pip
-	$(PIP) install -c constraints.txt --group build
+	$(PIP) install --upgrade -c $(VERSIONS) pip
+	$(PIP) install -c $(VERSIONS) --group build
 	@touch $@
 
-$(VENV)/.%: $(VENV)/.build pyproject.toml constraints.txt
-	$(PIP) install -c constraints.txt --group $*
+$(VENV)/.%: $(VENV)/.build pyproject.toml $(VERSIONS)
+	$(PIP) install -c $(VERSIONS) --group $*
 	@touch $@
 
 clean:
-	rm -rf build dist $(VENV)
+	rm -rf build dist $(VENV) .venv-lowest

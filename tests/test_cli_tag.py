@@ -9,12 +9,9 @@ import json
 import lzma
 import os
 import random
-import resource
-import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +21,7 @@ from seqeval.metrics import f1_score, precision_score, recall_score
 from typer.testing import CliRunner
 
 import novikoff
+from children import PATIENCE, Child, with_small_files
 from novikoff.cli import progress
 from novikoff.cli.app import make_app
 from novikoff.structured.expansion import TemplateFeatures
@@ -271,11 +269,11 @@ def test_predict_streams(model):
     reader.start()
     process.stdin.write(text)
     process.stdin.flush()
-    came = first.wait(timeout=60)  # standard input is still open
+    came = first.wait(timeout=PATIENCE)  # standard input is still open
     process.stdin.close()
-    reader.join(timeout=60)
+    reader.join(timeout=PATIENCE)
     process.stdout.close()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     assert came
     assert b"".join(all_read).count(b"\n") == text.count(b"\n")
 
@@ -447,13 +445,9 @@ def test_models_of_another_kind(model):
 # ---- what is left behind ------------------------------------------------------------------------------
 def test_a_full_disk_leaves_the_old_model(model):
     before, names = model.read_bytes(), sorted(p.name for p in Path().iterdir())
-
-    def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
     for arguments in (("fit", "train.txt"), ("predict", "train.novikoff", "test.txt", "-o", "out.txt")):
-        command = [PYTHON, "-m", "novikoff", "tag", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_files, check=False)
+        command = with_small_files([PYTHON, "-m", "novikoff", "tag", *arguments])
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1, done.stderr
         assert "nothing was saved" in done.stderr
     assert model.read_bytes() == before
@@ -461,29 +455,21 @@ def test_a_full_disk_leaves_the_old_model(model):
 
 
 def test_an_interrupt_saves_what_was_learned():
-    text = conll(sentences(3000))
-    Path("long.txt").write_text(text)
-    command = [PYTHON, "-m", "novikoff", "tag", "fit", "long.txt", "--epochs", "100000", "-v"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    while "epoch" not in process.stderr.readline():
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, notes = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "saved in long.novikoff" in notes
+    Path("long.txt").write_text(conll(sentences(3000)))
+    with Child.novikoff("tag", "fit", "long.txt", "--epochs", "1000000000", "-v") as child:
+        child.wait_for("epoch")
+        child.interrupt()
+        assert child.end() == 130
+    assert "saved in long.novikoff" in child.output
     assert run("tag", "evaluate", "long.novikoff", "long.txt").stdout.startswith("F1 ")
 
 
 def test_a_killed_fit_leaves_nothing():
     Path("long.txt").write_text(conll(sentences(3000)))
-    command = [PYTHON, "-m", "novikoff", "tag", "fit", "long.txt", "--epochs", "100000", "-v"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    while "epoch" not in process.stderr.readline():
-        time.sleep(0.01)
-    process.kill()
-    process.communicate()
+    with Child.novikoff("tag", "fit", "long.txt", "--epochs", "1000000000", "-v") as child:
+        child.wait_for("epoch")
+        child.kill()
+        child.end()
     assert sorted(p.name for p in Path().iterdir()) == ["long.txt", "test.txt", "train.txt"]
 
 
@@ -505,8 +491,8 @@ DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared"
     ],
 )
 def test_one_command_makes_a_good_tagger(train, test, templates, measure, at_least):
-    if not (DATA / train).exists():
-        pytest.skip(f"{train} is not at hand")
+    if not (DATA / train).exists() or not (DATA / test).exists():
+        pytest.skip(f"{train} and {test} are not at hand")
     command = ["tag", "fit", DATA / train, "--test", DATA / test, "--model", "m.novikoff", "--json"]
     said = json.loads(run(*command).stdout)
     assert said["parameters"]["templates"] == templates

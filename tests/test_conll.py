@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,6 +132,7 @@ SMALL = [[("In", "IN", "B-PP"), ("vain", "JJ", "B-NP")], [("Yes", "UH", "O")]]
 
 
 def test_compressed_files_and_standard_input(tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
     text, right = as_columns(SMALL), expected(SMALL)[0]
     packed = {
         "a.txt": text,

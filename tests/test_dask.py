@@ -22,6 +22,7 @@ from sklearn.base import clone
 
 import novikoff
 import novikoff.dask.perceptron
+from children import PATIENCE, until
 from novikoff import Perceptron
 from novikoff.dask import DistributedPerceptron
 from novikoff.dask.cluster import local_cluster
@@ -64,11 +65,7 @@ def left_behind(client):
             k for k in map(str, dask_scheduler.tasks) if "novikoff" in k or "numbered" in k or "survey" in k
         ]
 
-    for _ in range(100):
-        found = client.run_on_scheduler(ours)
-        if not found:
-            break
-    return found
+    return until(lambda: client.run_on_scheduler(ours), wanted=lambda found: not found)
 
 
 # ---- the same bits -------------------------------------------------------------------------------------
@@ -407,6 +404,14 @@ def test_a_cluster_without_workers_is_refused():
         DistributedPerceptron(client=3).fit(*blocks(X, y, 20))
 
 
+def client_of(file):
+    """A client that would look for a lost scheduler for a second only; None while there is none."""
+    try:
+        return Client(scheduler_file=str(file), timeout="1s", set_as_default=False) if file.exists() else None
+    except (OSError, ValueError):
+        return None
+
+
 def test_a_lost_scheduler_is_a_clear_error_and_leaves_the_model_as_it_was(tmp_path):
     """A scheduler and a worker as processes of their own; the scheduler is killed between two epochs."""
     X, y = noisy()
@@ -423,12 +428,13 @@ def test_a_lost_scheduler_is_a_clear_error_and_leaves_the_model_as_it_was(tmp_pa
         stack.callback(scheduler.kill)
         worker = stack.enter_context(
             subprocess.Popen(
-                [*dask, "worker", "--nthreads", "1", "--no-nanny", "--death-timeout", "60", *here], stderr=log
+                [*dask, "worker", "--nthreads", "1", "--no-nanny", "--death-timeout", str(PATIENCE), *here],
+                stderr=log,
             )
         )
         stack.callback(worker.kill)
-        client = stack.enter_context(Client(scheduler_file=str(where), timeout="60s", set_as_default=False))
-        client.wait_for_workers(1, timeout=60)
+        client = stack.enter_context(until(lambda: client_of(where)))
+        client.wait_for_workers(1, timeout=PATIENCE)
         model = DistributedPerceptron(client=client, max_epochs=1, random_state=0).fit(*blocks(X, y, 20))
         before = weights(model)
 

@@ -229,6 +229,7 @@ def both():
 
 
 def test_text_json_and_page():
+    pytest.importorskip("matplotlib")
     for found in both():
         text = str(found)
         assert found.verdict in text and all(line == line.rstrip() for line in text.splitlines())

@@ -4,7 +4,6 @@ import copy
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -278,6 +277,7 @@ def test_hashing_spreads():
 
 # ---- freeze: needs Perceptron ------------------------------------------------------------------
 def test_freeze_predicts_the_same():
+    pd = pytest.importorskip("pandas")
     model = OnlinePerceptron(average=True)
     model.learn_many(({"a": k % 5 - 2.0, "w": f"v{k % 3}"}, "abc"[k % 3]) for k in range(100))
     frozen = model.freeze()
@@ -300,6 +300,7 @@ def test_freeze_with_hashing():
 @pytest.mark.parametrize("average", [False, True])
 def test_freeze_can_go_on(average):
     """The frozen model holds weights, sums and counts: partial_fit continues as learn_one would have."""
+    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 3)), rng.integers(0, 3, 60)
     examples = [({"a": r[0], "b": r[1], "c": r[2]}, int(c)) for r, c in zip(X, y, strict=True)]

@@ -38,7 +38,8 @@ def test_recorded(line):
     X, y = verdicts.load(one)
     assert shape == f"{X.shape[0]:,} × {X.shape[1]:,}"
     for fit_intercept, recorded in zip((True, False), words, strict=False):
-        verdict = separability(X, y, fit_intercept=fit_intercept, time_limit=one.limit)
+        limit = None if name in QUICK else one.limit  # the suite does not depend on the machine's speed
+        verdict = separability(X, y, fit_intercept=fit_intercept, time_limit=limit)
         assert verdict.verdict == recorded.split(";")[0]
         problem = read_problem(X, y, fit_intercept=fit_intercept)
         if verdict.verdict == "inseparable":

@@ -11,6 +11,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -691,16 +692,13 @@ def test_features_of_another_kind_are_refused() -> None:
 
 
 def test_a_source_abandoned_halfway_leaves_no_thread() -> None:
-    import threading
-
-    before = threading.active_count()
     for form in FORMS:
         blocks = TableSource(
             written(MIXED, form), format="arrow" if form == "stream" else form, block_size=1
         ).blocks()
         next(blocks)
         blocks.close()  # type: ignore[attr-defined]
-    assert threading.active_count() == before
+    assert not [t for t in threading.enumerate() if t.name.startswith("novikoff")]  # others' come and go
 
 
 FLIPS = """
@@ -724,12 +722,11 @@ print("done")
 
 def test_a_flipped_bit_in_an_arrow_file_is_an_error_or_other_rows(tmp_path):
     """Never the end of the process: offsets, indices and text are validated before they are used."""
-    feather = pa.feather
     colours = pa.array(["red", "green", None, "blue"] * 25).dictionary_encode()
     columns = {"label": ["a", "b"] * 50, "x": np.arange(100.0), "colour": colours}
     columns |= {"text": [f"u{i % 7}" for i in range(100)], "whole": pa.array(range(100), pa.int64())}
     path = tmp_path / "rows.arrow"
-    feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
+    pyarrow.feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
     n = "4000" if os.environ.get("HYPOTHESIS_PROFILE") == "long" else "150"
     child = subprocess.run([sys.executable, "-c", FLIPS, path, n], capture_output=True, text=True)
     assert (child.returncode, child.stdout) == (0, "done\n"), child.stderr

@@ -52,7 +52,9 @@ def certify(
     model: Annotated[
         Path | None,
         typer.Option(
-            metavar="MODEL", help="A model file: certify how many errors it makes, and whether it separates."
+            "--model",  # some versions of typer take an undeclared name from the metavar
+            metavar="MODEL",
+            help="A model file: certify how many errors it makes, and whether it separates.",
         ),
     ] = None,
     run: Annotated[

@@ -32,6 +32,7 @@ def verify(
     model: Annotated[
         Path | None,
         typer.Option(
+            "--model",
             metavar="MODEL",
             help="The model that the certificate was made with, when its features have names, which "
             "number the columns. Its weights are not looked at.",
