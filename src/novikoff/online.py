@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from novikoff import _core
+from novikoff.labels import precedes
 from novikoff.parameters import check_parameters, default, parameter_help
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class OnlinePerceptron(_core.OnlineLearner):
             hash_bits,
             seed,
             None if classes is None else list(classes),
+            precedes,
         )
 
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:
@@ -218,8 +220,9 @@ class OnlinePerceptron(_core.OnlineLearner):
             if held is not None:
                 values = np.asarray(state[name])
                 held.reshape(len(values), -1)[:, : values.shape[1]] = values
-        for name in ("visits", "mistakes", "updates", "step_sum", "radius", "largest_row", "most_stored"):
+        for name in ("visits", "updates", "step_sum", "radius", "largest_row", "most_stored"):
             setattr(learner.native, name, state[name])
+        learner.native.mistakes = state["learner_mistakes"]  # of w, of which the bounds speak
         learner.reset_norm()
         return model
 
@@ -241,7 +244,9 @@ class OnlinePerceptron(_core.OnlineLearner):
         for name in ("weights", "bias", "weight_sums", "bias_sums"):
             if name in state:
                 arrays |= pack_rows(name, state[name])
-        facts = {name: state[name] for name in ("classes", *_COUNTS, *_MEASURES, "wide", "norm2")}
+        facts = {
+            name: state[name] for name in ("classes", *_COUNTS, *_LATER_COUNTS, *_MEASURES, "wide", "norm2")
+        }
         write_file(path, {"parameters": params, "state": facts}, arrays, "online")
 
     @classmethod
@@ -277,6 +282,7 @@ class OnlinePerceptron(_core.OnlineLearner):
 
 
 _COUNTS = ("visits", "updates", "mistakes", "most_stored")
+_LATER_COUNTS = ("ties", "learner_mistakes", "learner_ties")  # which older files do not have
 _MEASURES = ("step_sum", "radius", "largest_row")
 
 
@@ -297,6 +303,7 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
     state |= {name: count(facts, name) for name in _COUNTS} | {
         name: number(facts, name, 0.0) for name in _MEASURES
     }
+    state |= {name: count(facts, name) for name in _LATER_COUNTS if name in facts}
     norms = fact(facts, "norm2", list)
     if not all(type(v) is float and v >= 0 for v in norms):
         raise ValueError("norm2 is not a list of numbers ≥ 0")

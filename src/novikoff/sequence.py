@@ -68,6 +68,17 @@ class UpdateSequence:
         self._n_supports += len(support)
         self._ready = None
 
+    def turn(self, *, discard: bool) -> None:
+        """The only class so far is the second of two: its updates go the other way, or were none."""
+        whole = self.whole
+        if discard:
+            self._n_supports = 0
+            self._chunks = [_Chunk(*(part[:0] for part in whole))]
+        else:
+            other = {"step": -whole.step, "label": 1 - whole.label, "rival": 1 - whole.rival}
+            self._chunks = [whole._replace(**other)]
+        self._ready = None
+
     @property
     def whole(self) -> _Chunk:
         """Everything so far, in one piece. Joined when first asked for, so that appending is cheap."""
