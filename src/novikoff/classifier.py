@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence, Sized
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Self
 
@@ -400,7 +401,8 @@ class PerceptronClassifier(RowClassifier):
     def report(self) -> Report:
         """The outcome of training as an object that prints itself, in text and in HTML."""
         check_is_fitted(self)
-        return summarize(self._model, self._run, type(self).__name__, self.order)
+        report = summarize(self._model, self._run, type(self).__name__, self.order)
+        return replace(report, n_classes=len(self.classes_))  # the model has room for two, if one is known
 
 
 def read_labels(y: Any) -> Any:

@@ -372,7 +372,8 @@ class KernelPerceptron(RowClassifier):
         """The outcome of training as an object that prints itself, in text and in HTML."""
         check_is_fitted(self)
         name = type(self).__name__
-        return kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
+        report = kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
+        return replace(report, n_classes=len(self.classes_))  # the model has room for two, if one is known
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:

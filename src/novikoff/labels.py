@@ -60,8 +60,8 @@ def precedes(label: Any, other: Any) -> bool:
     >>> precedes(-1, 1), precedes(False, True), precedes("a", "b")
     (True, True, False)
     """
-    numbers = (Real, Decimal, np.bool_)
-    return isinstance(label, numbers) and isinstance(other, numbers) and bool(label < other)
+    numbers = all(isinstance(one, Real | Decimal | np.bool_) for one in (label, other))
+    return numbers and bool(label < other)
 
 
 class Classes:

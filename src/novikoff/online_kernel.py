@@ -63,7 +63,7 @@ class OnlineKernelPerceptron:
         Examples learned from; scores moved (with several classes, each counts).
     n_mistakes_ : int
         Progressive mistakes of the last coefficients: how often `predict_one`, asked just before `learn_one`,
-        would have been wrong. A label never seen before is always one.
+        would have been wrong had it known the example's class.
     n_features_in_ : int
         Features known, where examples are dicts or arrays.
     feature_names_in_ : ndarray of str
@@ -77,8 +77,10 @@ class OnlineKernelPerceptron:
 
     *Averages.* ``predict_with="averaged"`` needs ``budget=None`` or a projectron; it can be set at any time.
 
-    *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; when a third appears, α
-    becomes (−α, +α, 0), and later ones start at 0.
+    *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; numbers and booleans are in
+    their order, other labels in that of their appearance. While one class is known, it is learned as the
+    first; should it turn out to be the second, its supports go, or, with ``ties="mistake"``, α becomes −α: as
+    if both had been declared. When a third appears, α becomes (−α, +α, 0), and later ones start at 0.
 
     An example that is refused leaves the model as it was. Files (`save`) and pickles hold the whole state.
 

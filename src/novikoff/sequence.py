@@ -73,10 +73,9 @@ class UpdateSequence:
         whole = self.whole
         if discard:
             self._n_supports = 0
-            self._chunks = [_Chunk(*(part[:0] for part in whole))]
+            self._chunks = [_Chunk._make(part[:0] for part in whole)]
         else:
-            other = {"step": -whole.step, "label": 1 - whole.label, "rival": 1 - whole.rival}
-            self._chunks = [whole._replace(**other)]
+            self._chunks = [whole._replace(step=-whole.step, label=whole.rival, rival=whole.label)]
         self._ready = None
 
     @property
