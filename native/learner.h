@@ -42,6 +42,7 @@ struct Learner {
     double *weight_sums = nullptr, *bias_sums = nullptr;  // null when nothing is averaged
     // what it counts
     int64_t visits = 0, mistakes = 0, updates = 0;
+    int64_t ties = 0;                 // mistakes with d = 0
     double step_sum = 0;              // sum of the steps, before sample weights
     double radius = 0;                // largest sample weight * norm of the row with its bias
     Fallbacks fallbacks;
@@ -264,6 +265,29 @@ struct Learner {
         return finite;
     }
 
+    // ---- the class of all visits so far, 0 of two, turns out to be 1 -----------------------------
+    // Where every visit is of one class, w = y v, and v depends on y only at d = 0: a tie is a mistake for class 0,
+    // and for class 1 only with tie_is_mistake. So the run as class 1 is the run as class 0 with w negated, except
+    // that rules which move at mistakes only never leave w = 0 where a tie is right.
+    bool stays_at_zero() const { return !tie_is_mistake && rule <= Rule::normalized; }
+    void turn() {
+        const double factor = stays_at_zero() ? 0.0 : -1.0;
+        auto turned = [&](double* v, int64_t n) {
+            for (int64_t j = 0; v && j < n; ++j) v[j] = v[j] * factor + 0.0;  // no negative zeros
+        };
+        turned(weights, features), turned(weight_sums, features);
+        turned(bias, 1), turned(bias_sums, 1);
+        if (stays_at_zero()) {
+            mistakes = updates = 0;
+            step_sum = sum_reach = norm2[0] = 0;
+            current_norm = weight_norm();
+            refresh_error();
+        } else if (!tie_is_mistake) {
+            mistakes -= ties;
+        }
+        ties = tie_is_mistake ? ties : 0;
+    }
+
     struct Verdict {
         bool mistake, update;
     };
@@ -281,6 +305,7 @@ struct Learner {
         const int of_zero = side(0.0);
         const bool tie_hurts = tie_is_mistake || (binary() ? label == 0 : rival < label);
         const bool mistake = of_zero < 0 || (of_zero == 0 && tie_hurts);
+        ties += mistake && of_zero == 0;
         if (rule == Rule::margin) return {mistake, (at == 0 ? of_zero : side(at)) <= 0};
         if (rule >= Rule::pa) return {mistake, side(at) < 0};
         return {mistake, mistake};

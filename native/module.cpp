@@ -176,6 +176,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         .def_rw("visits", &PyLearner::visits)
         .def_rw("mistakes", &PyLearner::mistakes)
         .def_rw("updates", &PyLearner::updates)
+        .def_rw("ties", &PyLearner::ties)
         .def_rw("step_sum", &PyLearner::step_sum)
         .def_rw("radius", &PyLearner::radius)
         .def_rw("largest_row", &PyLearner::largest_row)
@@ -191,6 +192,10 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         .def("measure_norm", &PyLearner::measure_norm, nb::call_guard<nb::gil_scoped_release>())
         .def("take", [](PyLearner& l, const PyLearner& other) { l.take(other); }, nb::arg("other"),
              "Take over the norms of the rows that another learner has seen.")
+        .def("turn", [](PyLearner& l) {
+            if (!l.binary()) throw std::invalid_argument("only one class of two can turn out to be the other");
+            l.turn();
+        }, nb::call_guard<nb::gil_scoped_release>(), "The class of all visits so far, the first of two, is the second.")
         .def("view", [](const PyLearner& l) {
             PyLearner copy(l);
             copy.record = nullptr;

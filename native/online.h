@@ -30,8 +30,10 @@ class OnlineLearner {
         Py_hash_t hash;
     };
     std::vector<Label> labels;
+    nb::object precedes;   // (label, other): whether it is the lower class though it comes later
     bool declared = false, average;
     int64_t mistakes = 0;  // progressive
+    int64_t ties = 0;      // those at a score of 0, while one class is known
     bool wide = false;     // sizes were seen from which an update could overflow
     DictRow x;             // the row at hand
     // its averaged weights, and the places 0, 1, 2, ... where they are
@@ -199,16 +201,34 @@ class OnlineLearner {
         }
     }
 
-    void learn_row(int64_t label, bool fresh) {
+    // Everything that `turn` changes.
+    struct Unturned {
+        Learner learner;
+        std::vector<double> weights, sums, bias, bias_sums;
+        int64_t mistakes, ties;
+    };
+
+    // The only class so far turns out to be the second of two.
+    void turn() {
+        if (learner.stays_at_zero()) mistakes = 0;
+        else if (!learner.tie_is_mistake) mistakes -= ties;
+        learner.turn();
+    }
+
+    bool tied(const OneRow& one) {
+        double score;
+        novikoff::scores(reader, reading(one), 0, 1, &score);
+        return score == 0;
+    }
+
+    // While one class is known it is taken for the first of two.
+    void learn_row(int64_t label) {
         const OneRow one = x.row();
-        if (labels.size() < 2) {  // nothing to tell apart yet
-            learner.observe(one.row, one.row.norm2(), 1.0);
-            ++learner.visits;
-            mistakes += fresh;
-            return;
-        }
         const auto y = int32_t(label);
-        bool wrong = fresh || (average && mistaken(one, y));
+        const bool alone = labels.size() == 1;
+        bool wrong = average && mistaken(one, y);
+        const int64_t ties_before = learner.ties;
+        const bool tie = wrong && alone && tied(one);
         // Up to 2^300 per row and 2^900 per weight vector no rule can reach 2^1024 in one step.
         const bool tiny = !learner.bias2 && x.largest > 0 && x.largest < 0x1p-290;
         const bool risk = wide || tiny || !(x.largest < 0x1p290) || !(learner.current_norm < 0x1p900);
@@ -231,14 +251,17 @@ class OnlineLearner {
             overflow("a weight", radius);
         }
         wide = risk;
-        if (!average && !fresh) wrong = learner.mistakes > mistakes_before;
+        if (!average) wrong = learner.mistakes > mistakes_before;
         mistakes += wrong;
+        if (alone) ties += average ? tie : learner.ties > ties_before;
+        else ties = 0;
     }
 
   public:
     OnlineLearner(Rule rule, bool tie_is_mistake, double margin, double C, bool fit_intercept,
-                  bool average, std::optional<int> hash_bits, uint64_t seed, std::optional<nb::list> classes)
-        : average(average), x(hash_bits, seed) {
+                  bool average, std::optional<int> hash_bits, uint64_t seed, std::optional<nb::list> classes,
+                  nb::object precedes)
+        : precedes(precedes), average(average), x(hash_bits, seed) {
         learner.rule = rule;
         learner.tie_is_mistake = tie_is_mistake;
         learner.margin = margin;
@@ -285,8 +308,15 @@ class OnlineLearner {
         std::vector<nb::object> plain;
         int64_t y;
         Py_hash_t hash = 0;
+        bool turns;
         for (;;) {
             y = find_label(label, hash);
+            turns = false;
+            if (y == 1 && labels.size() == 1) {
+                nb::object first = labels[0].object;
+                turns = nb::cast<bool>(precedes(nb::handle(label), first));
+                if (labels.size() != 1 || !labels[0].object.is(first)) continue;  // another call came in between
+            }
             x.table.begin();
             try {
                 if (x.gather(dict, plain, true)) break;
@@ -298,15 +328,30 @@ class OnlineLearner {
             plain = DictRow::plain(dict);
         }
         const auto known = int64_t(labels.size());
+        std::optional<Unturned> before;
         try {
+            if (turns) before = Unturned{learner, weights, sums, bias, bias_sums, mistakes, ties};
             if (y == known) {
                 labels.push_back({nb::borrow(label), hash});
                 set_classes(known + 1);
             }
             set_features(x.features());
-            learn_row(y, y == known);
+            if (turns) {
+                turn();
+                std::swap(labels[0], labels[1]);
+                y = 0;
+            }
+            learn_row(y);
         } catch (...) {
             take_back();
+            if (turns && y == 0) {
+                std::swap(labels[0], labels[1]);
+                std::swap(learner, before->learner);
+                weights.swap(before->weights), sums.swap(before->sums);
+                bias.swap(before->bias), bias_sums.swap(before->bias_sums);
+                mistakes = before->mistakes, ties = before->ties;
+                point();
+            }
             if (int64_t(labels.size()) > known) labels.pop_back();
             set_classes(known);
             learner.features = x.features();
@@ -340,6 +385,7 @@ class OnlineLearner {
     // For the garbage collector: a label may lead back to its model.
     int traverse(visitproc visit, void* arg) const {
         for (const Label& y : labels) Py_VISIT(y.object.ptr());
+        Py_VISIT(precedes.ptr());
         return 0;
     }
     void clear() { std::vector<Label>().swap(labels); }
@@ -393,6 +439,9 @@ class OnlineLearner {
         s["visits"] = learner.visits;
         s["updates"] = learner.updates;
         s["mistakes"] = mistakes;
+        s["ties"] = ties;
+        s["learner_mistakes"] = learner.mistakes;
+        s["learner_ties"] = learner.ties;
         s["step_sum"] = learner.step_sum;
         s["radius"] = learner.radius;
         s["largest_row"] = learner.largest_row;
@@ -444,6 +493,14 @@ class OnlineLearner {
         learner.visits = nb::cast<int64_t>(s["visits"]);
         learner.updates = nb::cast<int64_t>(s["updates"]);
         mistakes = nb::cast<int64_t>(s["mistakes"]);
+        auto count = [&](const char* name, int64_t otherwise) {  // older files do not have it
+            return s.contains(name) ? nb::cast<int64_t>(s[name]) : otherwise;
+        };
+        ties = count("ties", 0);
+        // Rules that move at mistakes only make as many; the others no more.
+        learner.mistakes = count("learner_mistakes", learner.rule <= Rule::normalized ? learner.updates
+                                                                                     : std::min(mistakes, learner.updates));
+        learner.ties = count("learner_ties", 0);
         learner.step_sum = nb::cast<double>(s["step_sum"]);
         learner.radius = nb::cast<double>(s["radius"]);
         learner.largest_row = nb::cast<double>(s["largest_row"]);

@@ -92,6 +92,23 @@ class BudgetLearner(ABC):
         self.native.add_class()
         self.n_classes += 1
 
+    def turn(self) -> None:
+        """The only class so far, learned as the first of two, is the second: as it would be then.
+
+        Where a tie is right for the second class every score has stayed 0, and there are no supports.
+        """
+        if self.tie_is_mistake:
+            state = self.native.state()
+            self.native.set_state(state | {name: 0.0 - state[name] for name in ("alpha", "sums")})
+            return
+        visits = self.native.visits
+        self._clear()
+        self.native.visits = visits
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Forget the supports and all counts."""
+
     # -- what it holds
     @property
     @abstractmethod
@@ -227,6 +244,9 @@ class _RowLearner(BudgetLearner):
             *self._policy(), k.name, k.gamma, k.coef0, k.degree, k.offset, self.sparse, n_features
         )
 
+    def _clear(self) -> None:
+        self._make(self.native.features)
+
     def checked(self, X: Any) -> Any:
         self._check_columns(X)
         if self.sparse and X.shape[1] > self.native.features:
@@ -307,6 +327,9 @@ class _CalledLearner(BudgetLearner):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._clear()
+
+    def _clear(self) -> None:
         self.native = _core.Budgeted(*self._policy())
         self.taken: list[Any] = []  # what the kernel keeps of each support
         self.numbers: list[int] = []

@@ -112,7 +112,6 @@ class _Growing:
         self.examples, self.settings, self.plan = examples, settings, plan
         self.begun: BudgetLearner | None = None
         self.n_classes = max(examples.classes.n_classes, 2)
-        self.learners: tuple[Any, ...] = ()  # that must be told of rows passed over: none
 
     @property
     def learner(self) -> BudgetLearner:
@@ -132,6 +131,9 @@ class _Growing:
             for _ in range(n_classes - self.n_classes):
                 self.begun.add_class()
         self.n_classes = n_classes
+
+    def turn(self) -> None:
+        self.learner.turn()
 
     def taken(self, visit: Visit) -> tuple[Any, Ints]:
         """Rows as wide as the learner, and their labels; all that the learner cannot take is refused here."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence, Sized
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Self
 
@@ -150,8 +151,13 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return labels
 
-    def _meet(self, y: Any, classes: Any, *, begun: bool, grow: bool = False) -> tuple[Classes, Ints]:
-        """The classes known after these labels of `partial_fit`, and each label's index among them."""
+    def _meet(
+        self, y: Any, classes: Any, *, begun: bool, grow: bool = False, alone: bool = True
+    ) -> tuple[Classes, Ints]:
+        """The classes known after these labels of `partial_fit`, and each label's index among them.
+
+        With `alone` it may be but one, where none are declared: the second is yet to come.
+        """
         if begun:
             if classes is not None:
                 self._classes.check_same(classes)
@@ -161,7 +167,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             found, labels = number(y)
             known = Classes(found)
-        if len(known.labels) < 2:
+        if len(known.labels) < 2 and (classes is not None or not alone):
             raise ValueError(
                 f"partial_fit needs two classes to begin with, but there is only one class: "
                 f"{known.labels[0]!r}. Declare them with classes=[...]."
@@ -193,6 +199,10 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"class_weight names classes that y does not have: {unknown}; known are {list(classes)}."
             )
+
+    def _turned(self, known: Classes) -> bool:
+        """Whether the only class of earlier chunks is the second now that the other is known."""
+        return "_classes" in vars(self) and known.turned(self._classes)
 
     def _set_classes(self, classes: Classes) -> None:
         self._classes, self.classes_ = classes, classes.labels
@@ -229,6 +239,22 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._read(X, reset=False)
+
+    def _label(self, places: Any) -> Any:
+        """The labels at these places; while one class is known, it is the only answer."""
+        return self.classes_[places if len(self.classes_) > 1 else np.zeros_like(places)]
+
+    def _score(self, scores: Floats) -> Floats:
+        """These scores; 0 while one class is known."""
+        return scores if len(self.classes_) > 1 else np.zeros_like(scores)
+
+    def _check_two(self) -> None:
+        """Refuse to hand on what was learned of one class: the second to come may change all of it."""
+        if len(self.classes_) == 1:
+            raise ValueError(
+                f"a model needs two classes, but so far there is only {self.classes_[0]!r}: learn from rows "
+                "of another, or declare all at the first call of partial_fit."
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -286,7 +312,10 @@ class PerceptronClassifier(RowClassifier):
     def _read_chunk(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, *, grow: bool
     ) -> tuple[Any, Classes, Ints, Floats | None, Model]:
-        """(X, classes, labels, weights, model) for `partial_fit`, everything checked but the values of X."""
+        """(X, classes, labels, weights, model) for `partial_fit`, everything checked but the values of X.
+
+        While one class is known, the model takes it for the first of two.
+        """
         self._check_parameters()
         begun = "_model" in vars(self)
         if begun and self._in_force.settings != self._model.settings:
@@ -300,10 +329,10 @@ class PerceptronClassifier(RowClassifier):
         y = self._read_labels(X, y)
         weights = self._read_weights(sample_weight, X)
         known, labels = self._meet(y, classes, begun=begun, grow=grow)
-        if not grow:
+        if not grow and len(known.labels) > 1:
             self._check_class_weight(known.labels)
         weights = self._weights(known.labels, labels, weights)
-        model = self._model if begun else Model(len(known.labels), X.shape[1], self._settings())
+        model = self._model if begun else Model(max(len(known.labels), 2), X.shape[1], self._settings())
         return X, known, labels, weights, model
 
     def _finish_chunk(self, raw: Any, X: Any, classes: Classes, model: Model, run: Run) -> None:
@@ -372,7 +401,8 @@ class PerceptronClassifier(RowClassifier):
     def report(self) -> Report:
         """The outcome of training as an object that prints itself, in text and in HTML."""
         check_is_fitted(self)
-        return summarize(self._model, self._run, type(self).__name__, self.order)
+        report = summarize(self._model, self._run, type(self).__name__, self.order)
+        return replace(report, n_classes=len(self.classes_))  # the model has room for two, if one is known
 
 
 def read_labels(y: Any) -> Any:

@@ -74,6 +74,16 @@ class DualModel:
             **figures,
         )
 
+    def turned(self, *, tie_is_mistake: bool) -> DualModel:
+        """What would have been learned, had the only class so far, the first of two, been the second.
+
+        Where a tie is right for the second class, nothing: every score stays 0.
+        """
+        if tie_is_mistake:
+            return replace(self, moves=-self.moves)
+        none = {name: getattr(self, name)[:0] for name in ("vectors", "support", "used", "visit", "moves")}
+        return replace(self, **none, squares=np.zeros_like(self.squares))
+
     def until(self, n_visits: int) -> DualModel:
         """The model as it was after so many visits, as far as predictions go."""
         kept = int(np.searchsorted(self.visit, n_visits))

@@ -248,9 +248,10 @@ class KernelPerceptron(RowClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from these rows once, in their order, going on from what there is.
 
-        `classes` declares all classes at the first call; without it they are those of its rows. Classes
-        cannot be added later. gamma="scale" is settled by the rows of the first call. A chunk that is
-        refused leaves the model as it was.
+        `classes` declares all classes at the first call; without it they are those of its rows, and where
+        these have but one, the second may come later, as in `Perceptron`. No more can be added.
+        gamma="scale" is settled by the rows of the first call. A chunk that is refused leaves the model as
+        it was.
         """
         self._check_parameters()
         raw, begun = X, "_dual" in vars(self)
@@ -266,8 +267,8 @@ class KernelPerceptron(RowClassifier):
             settings.check_unchanged(self._dual)
             earlier = self._dual
         else:
-            earlier = settings.begin(X, len(known.labels), generator(self.random_state))
-        model, run = settings.learn(earlier, X, labels, self.n_jobs)
+            earlier = settings.begin(X, max(len(known.labels), 2), generator(self.random_state))
+        model, run = settings.learn(earlier, X, labels, self.n_jobs, turned=self._turned(known))
         if not begun:
             self._set_features(raw, X)
         self._set_classes(known)
@@ -380,7 +381,8 @@ class KernelPerceptron(RowClassifier):
         """The outcome of training as an object that prints itself, in text and in HTML."""
         check_is_fitted(self)
         name = type(self).__name__
-        return kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
+        report = kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
+        return replace(report, n_classes=len(self.classes_))  # the model has room for two, if one is known
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
@@ -402,6 +404,7 @@ class KernelPerceptron(RowClassifier):
     def to_model(self) -> KernelModel:
         """The fitted model as a `KernelModel`, which shares its memory."""
         model = self._fitted("model")
+        self._check_two()
         kernel_state(model.kernel)  # says what is the matter, where it cannot be data
         params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
         if not isinstance(params["random_state"], Integral):
@@ -466,7 +469,7 @@ class KernelPerceptron(RowClassifier):
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
         scores = self._scores(X)
-        return self.classes_[self._dual.winners(scores)]
+        return self._label(self._dual.winners(scores))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more.
@@ -474,7 +477,7 @@ class KernelPerceptron(RowClassifier):
         'voted': Σ c_k·sign(s_k) / Σ c_k, from −1 to 1, for each class by itself; where classes are joint,
         each one's share of the votes. 'averaged' and 'last': s of the mean, and of the last, α.
         """
-        scores = self._scores(X)
+        scores = self._score(self._scores(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def __sklearn_tags__(self) -> Any:

@@ -118,12 +118,21 @@ class KernelSettings:
             run.training_errors = 0
         return model, run
 
-    def learn(self, model: Fitted, X: Any, labels: Ints, n_jobs: int | None) -> tuple[Fitted, Run]:
-        """One pass over more rows, in their order; rows that are refused leave `model` as it was."""
+    def learn(
+        self, model: Fitted, X: Any, labels: Ints, n_jobs: int | None, *, turned: bool = False
+    ) -> tuple[Fitted, Run]:
+        """One pass over more rows, in their order; rows that are refused leave `model` as it was.
+
+        `turned`: the only class before these rows, learned as the first of two, is the second.
+        """
         if isinstance(model, BudgetLearner):
-            if not isinstance(model.kernel, NamedKernel):  # whose values could still fail half-way
+            if turned or not isinstance(model.kernel, NamedKernel):  # whose values could still fail half-way
                 model = deepcopy(model)
+            if turned:
+                model.turn()
             return model, budgettraining.learn(model, X, labels)
+        if turned:
+            model = model.turned(tie_is_mistake=self.ties == "mistake")
         return dualtraining.learn(model, X, labels, n_jobs=n_jobs, **self._how())
 
     def _how(self) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,18 @@ def check_labels(y: Labels) -> Labels:
     return y
 
 
+def precedes(label: Any, other: Any) -> bool:
+    """Whether a label is the first (−) of two classes although `other` was met before it.
+
+    Numbers and booleans are in their order; of other labels the one that was met first is the first.
+
+    >>> precedes(-1, 1), precedes(False, True), precedes("a", "b")
+    (True, True, False)
+    """
+    numbers = all(isinstance(one, Real | Decimal | np.bool_) for one in (label, other))
+    return numbers and bool(label < other)
+
+
 class Classes:
     """The classes of a model, in its own order, and the way from labels to their indices."""
 
@@ -69,7 +83,10 @@ class Classes:
         return np.where(self._sorted[places] == y, self._order[places], -1).astype(np.int32)
 
     def meet(self, y: Labels, *, grow: bool) -> tuple[Classes, Ints]:
-        """The classes with those of `y` added at the end, where that is allowed, and y's indices."""
+        """The classes with those of `y` added at the end, where that is allowed, and y's indices.
+
+        A single class may always be given its second, which comes before it where `precedes` says so.
+        """
         if len(y) <= FEW:
             few = [self._index.get(label, -1) for label in y.tolist()]
             if -1 not in few:
@@ -81,14 +98,25 @@ class Classes:
             new = np.unique(y[labels < 0])
         except TypeError:
             raise _mixed(np.concatenate([self.labels, y])) from None
-        if not grow:
+        alone = len(self.labels) == 1
+        if not grow and not (alone and len(new) == 1):
             shown = ", ".join(map(repr, new[:5].tolist()))
             known = ", ".join(map(repr, self.labels[:20].tolist()))
             raise ValueError(f"y has classes that were not declared: {shown}; known are {known}.")
         if (new.dtype.kind in "iufb") != (self.labels.dtype.kind in "iufb"):
             raise _mixed(np.concatenate([self.labels.astype(object), new.astype(object)]))
-        grown = Classes(np.concatenate([self.labels, new]))  # at the end: no class changes its index
+        if alone:
+            second = y[int(np.argmax(labels < 0))]  # the first to come
+            new = np.concatenate([new[new == second], new[new != second]])
+        joined = np.concatenate([self.labels, new])  # at the end: no class changes its index
+        if alone and precedes(*joined[1::-1].tolist()):
+            joined[:2] = joined[1::-1]
+        grown = Classes(joined)
         return grown, grown.find(y)
+
+    def turned(self, before: Classes) -> bool:
+        """Whether the only class there was before is the second now."""
+        return len(before.labels) == 1 < len(self.labels) and bool(self.labels[0] != before.labels[0])
 
     def check_same(self, classes: Any) -> None:
         """Refuse another declaration than the first."""
@@ -156,6 +184,10 @@ class LabelRuns:
         self.counts = counts
         self.changes += int(np.count_nonzero(places[1:] != places[:-1]))
 
+    def turn(self) -> None:
+        """The only class so far is the second of two."""
+        self.counts = np.concatenate([[0], self.counts])
+
     @property
     def are_long(self) -> bool:
         """Whether the class changes less than half as often as in rows that lie in no order.
@@ -177,7 +209,8 @@ class StreamClasses:
     """The classes of a stream: declared, found before, or added in the order of their appearance.
 
     Declared and found classes keep their number; another label is an error where they were declared, and
-    `UnseenClass` where they were found.
+    `UnseenClass` where they were found. Of those that are added the first two are numbered as `precedes`
+    says, the others as they come.
     """
 
     def __init__(
@@ -218,8 +251,9 @@ class StreamClasses:
                 )
             if not self.grows:
                 raise UnseenClass
-            new, first = np.unique(labels[places < 0], return_index=True)
-            self.classes = Classes(np.concatenate([known.labels, new[np.argsort(first)]]))
+            self.classes = self._grown(np.concatenate([known.labels, _as_they_come(labels[places < 0])]))
+            if self.seen is not None and self.classes.turned(known):
+                self.seen.turn()
             places = self.classes.find(labels)
         if self.seen is not None:
             self.seen.add(places)
@@ -247,8 +281,7 @@ class StreamClasses:
 
     def _first(self, labels: Labels) -> Classes:
         if self.declared is None:
-            found, first = np.unique(labels, return_index=True)
-            return Classes(found[np.argsort(first)] if self.grows else found)
+            return self._grown(_as_they_come(labels)) if self.grows else Classes(np.unique(labels))
         if labels.dtype.kind == "f":
             try:
                 declared = np.array([float(label) for label in self.declared])
@@ -261,6 +294,12 @@ class StreamClasses:
             raise ValueError("at least two different classes must be declared, each once.")
         return Classes(declared)
 
+    def _grown(self, labels: Labels) -> Classes:
+        """The classes of labels in the order of their appearance."""
+        if (len(labels) > 1 and self.n_classes < 2) and precedes(*labels[1::-1].tolist()):
+            labels[:2] = labels[1::-1]
+        return Classes(labels)
+
     def add(self, labels: Labels, where: Callable[[int], str]) -> None:
         """Take note of these labels, before any is learned."""
         found = np.unique(self.rename(labels))
@@ -268,6 +307,12 @@ class StreamClasses:
             self._check_kind(found, where)
             found = np.unique(np.concatenate([self.classes.labels, found]))
         self.classes = Classes(found)
+
+
+def _as_they_come(labels: Labels) -> Labels:
+    """The different labels, in the order of their appearance."""
+    found, first = np.unique(labels, return_index=True)
+    return found[np.argsort(first)]
 
 
 def _mixed(labels: Labels) -> TypeError:

@@ -47,7 +47,7 @@ Places = npt.NDArray[np.int64]
 Counts = dict[str, Any]  # of a learner, by name
 
 FAN_IN = 8  # how many sums are added at a time
-ADDED = ("visits", "mistakes", "updates", "wrong_tokens")  # counts that add up over shards
+ADDED = ("visits", "mistakes", "updates", "ties", "wrong_tokens")  # counts that add up over shards
 MIXED = (*ADDED, "fallbacks", "step_sum")  # fallbacks add up too, and Στ is mixed; others are the largest
 
 

@@ -66,6 +66,7 @@ class Learner:
         "visits",
         "mistakes",
         "updates",
+        "ties",
         "step_sum",
         "radius",
         "largest_row",
@@ -172,6 +173,11 @@ class Learner:
         self._connect()
         for name, value in counts.items():
             setattr(self.native, name, value)
+
+    def turn(self) -> None:
+        """The class of all visits so far, the first of two, is the second: what w would be then."""
+        self.native.turn()
+        self._norm = None
 
     def resize(self, n_features: int) -> None:
         """Have so many columns: new ones are zero, those cut off must be."""
@@ -300,6 +306,10 @@ class Model:
         else:
             self.learners[0].grow(n_classes)
         self.n_classes = n_classes
+
+    def turn(self) -> None:
+        """The only class so far is the second of two, not the first."""
+        self.learners[0].turn()
 
     def widen(self, n_features: int) -> None:
         """Make room for so many columns, and for more: columns are added often when a stream is read."""

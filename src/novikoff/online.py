@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from novikoff import _core
+from novikoff.labels import precedes
 from novikoff.parameters import check_parameters, default, document
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class OnlinePerceptron(_core.OnlineLearner):
         Features known, examples learned from, updates made.
     n_mistakes_ : int
         Progressive mistakes: how often `predict_one`, asked just before `learn_one`, would have
-        been wrong. A label never seen before is always one. With ``ties="mistake"`` ties count.
+        been wrong had it known the example's class. With ``ties="mistake"`` ties count. Without
+        averaging these are the mistakes that the bounds speak of.
     radius_ : float
         The largest norm of an example, intercept included.
 
@@ -52,15 +54,21 @@ class OnlinePerceptron(_core.OnlineLearner):
     are one feature. A value is a float, int, bool or anything with ``__float__``; NaN and infinity
     are refused. An example that is refused leaves the model as it was.
 
-    *Classes.* Two classes share one vector, the second is the positive one. With none or one known
-    there is nothing to learn: visits are counted, and the mean includes them. When a third class
+    *Classes.* Two classes share one vector, the second is the positive one. Numbers and booleans are
+    in their order, other labels in that of their appearance. While one class is known, it is learned
+    as the first: at w = 0 the second is predicted, so its first example is a mistake. Should it turn
+    out to be the second, because a smaller number comes, the model becomes what it would be had both
+    been declared: for the rules 'perceptron' and 'normalized' w = 0 without mistakes, since ties were
+    right; for other rules, and with ``ties="mistake"``, −w. Until then `predict_one` gives the only
+    class and `score_one` 0, while the weights and counts are those of the first class. A model file
+    of an earlier version that knows one class has visits of it, and w = 0. When a third class
     appears, w becomes (−w, +w, 0), which is what the joint rule of three classes would hold had it
     made the same updates: the score s of the two classes becomes −s and +s, `score_one` a dict, and
     a tie, so far the second class's, goes to the lowest class. Later classes start at 0. Labels that
     are equal in Python (1, 1.0, True) are one class.
 
     *Same as in bulk.* Decisions are exact, so the same rows in the same order with the same declared
-    classes give the weights of `Perceptron`, bit by bit.
+    classes, or with two that are numbers, give the weights of `Perceptron`, bit by bit.
 
     *Threads and processes.* A call holds the global interpreter lock from the moment its example is
     read to its end: calls from several threads follow one another in some order, and none is lost.
@@ -80,7 +88,7 @@ class OnlinePerceptron(_core.OnlineLearner):
     >>> model.feature_names_in_.tolist(), model.coef_.tolist()
     (['colour=red', 'colour=green'], [[-1.0, 1.0]])
     >>> model.n_visits_, model.n_mistakes_, model.n_updates_
-    (6, 4, 2)
+    (6, 2, 2)
     """
 
     _names_of_parameters = (
@@ -128,6 +136,7 @@ class OnlinePerceptron(_core.OnlineLearner):
             hash_bits,
             seed,
             None if classes is None else list(classes),
+            precedes,
         )
 
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:
@@ -218,8 +227,9 @@ class OnlinePerceptron(_core.OnlineLearner):
             if held is not None:
                 values = np.asarray(state[name])
                 held.reshape(len(values), -1)[:, : values.shape[1]] = values
-        for name in ("visits", "mistakes", "updates", "step_sum", "radius", "largest_row", "most_stored"):
+        for name in ("visits", "updates", "step_sum", "radius", "largest_row", "most_stored"):
             setattr(learner.native, name, state[name])
+        learner.native.mistakes = state["learner_mistakes"]  # of w, of which the bounds speak
         learner.reset_norm()
         return model
 
@@ -241,7 +251,9 @@ class OnlinePerceptron(_core.OnlineLearner):
         for name in ("weights", "bias", "weight_sums", "bias_sums"):
             if name in state:
                 arrays |= pack_rows(name, state[name])
-        facts = {name: state[name] for name in ("classes", *_COUNTS, *_MEASURES, "wide", "norm2")}
+        facts = {
+            name: state[name] for name in ("classes", *_COUNTS, *_LATER_COUNTS, *_MEASURES, "wide", "norm2")
+        }
         write_file(path, {"parameters": params, "state": facts}, arrays, "online")
 
     @classmethod
@@ -278,6 +290,7 @@ class OnlinePerceptron(_core.OnlineLearner):
 
 
 _COUNTS = ("visits", "updates", "mistakes", "most_stored")
+_LATER_COUNTS = ("ties", "learner_mistakes", "learner_ties")  # which older files do not have
 _MEASURES = ("step_sum", "radius", "largest_row")
 
 
@@ -298,6 +311,7 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
     state |= {name: count(facts, name) for name in _COUNTS} | {
         name: number(facts, name, 0.0) for name in _MEASURES
     }
+    state |= {name: count(facts, name) for name in _LATER_COUNTS if name in facts}
     norms = fact(facts, "norm2", list)
     if not all(type(v) is float and v >= 0 for v in norms):
         raise ValueError("norm2 is not a list of numbers ≥ 0")

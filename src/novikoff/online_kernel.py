@@ -14,6 +14,7 @@ from novikoff import _core
 from novikoff.arrays import is_sparse
 from novikoff.budget import BudgetLearner, budget_learner, own_generator, row_learner
 from novikoff.kernels import BY_NAME, FunctionKernel, Kernel, NamedKernel
+from novikoff.labels import precedes
 from novikoff.model import Floats
 from novikoff.models.budgetstate import budget_from_state, budget_state
 from novikoff.models.kernelstate import kernel_state
@@ -62,7 +63,7 @@ class OnlineKernelPerceptron:
         Examples learned from; updates made (one-vs-rest: each class counts its own).
     n_mistakes_ : int
         Progressive mistakes of the last coefficients: how often `predict_one`, asked just before `learn_one`,
-        would have been wrong. A label never seen before is always one. With ``ties="mistake"`` ties count.
+        would have been wrong had it known the example's class. With ``ties="mistake"`` ties count.
     n_features_in_ : int
         Features known, where examples are dicts or arrays.
     feature_names_in_ : ndarray of str
@@ -78,8 +79,10 @@ class OnlineKernelPerceptron:
 
     *Averages.* ``predict_with="averaged"`` needs ``budget=None`` or a projectron; it can be set at any time.
 
-    *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; when a third appears, α
-    becomes (−α, +α, 0), and later ones start at 0.
+    *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; numbers and booleans are in
+    their order, other labels in that of their appearance. While one class is known, it is learned as the
+    first; should it turn out to be the second, its supports go, or, with ``ties="mistake"``, α becomes −α: as
+    if both had been declared. When a third appears, α becomes (−α, +α, 0), and later ones start at 0.
 
     An example that is refused leaves the model as it was. Files (`save`) and pickles hold the whole state.
 
@@ -193,32 +196,40 @@ class OnlineKernelPerceptron:
     def learn_one(self, x: Any, y: Hashable) -> None:
         """Learn from one example and its label. An example that is refused changes nothing."""
         label = self._find(y)
-        fresh = label == len(self._labels)
         row = self._row(x, add=True)
         try:
             learner = self._learner or self._begin(row)
             row = learner.checked(row)
-            self._learn(learner, row, y, label, fresh=fresh)
+            self._learn(learner, row, y, label)
         except BaseException:
             if self._reader is not None:
                 self._reader.undo()
             raise
 
-    def _learn(self, learner: BudgetLearner, row: Any, y: Hashable, label: int, *, fresh: bool) -> None:
-        known = len(self._labels) + fresh
-        if known < 2:  # nothing to tell apart yet
-            learner.native.visits += 1
-            learner.n_rows += 1
-        else:
-            if fresh and known > 2:  # a function may yet fail, and columns cannot be taken back
+    def _learn(self, learner: BudgetLearner, row: Any, y: Hashable, label: int) -> None:
+        """Learn from a row; while one class is known, it is taken for the first of two."""
+        labels, mistakes = list(self._labels), self._n_mistakes
+        if label == len(labels):
+            labels.append(y)
+            turns = len(labels) == 2 and precedes(y, labels[0])
+            if turns or len(labels) > 2:  # a function may yet fail, and this cannot be taken back
                 learner = copy.deepcopy(learner)
+            if turns:
+                learner.turn()
+                labels.reverse()
+                label, mistakes = 0, mistakes if learner.tie_is_mistake else 0
+            elif len(labels) > 2:
                 learner.add_class()
-            before = learner.native.wrong
+        before, n_rows = learner.native.wrong, learner.n_rows
+        try:
             learner.visit_rows(row, np.array([label], dtype=np.int32))
-            self._n_mistakes += not fresh and learner.native.wrong > before
-        self._n_mistakes += fresh
+        except BaseException:
+            learner.n_rows = n_rows
+            raise
+        self._n_mistakes = mistakes + learner.native.wrong - before
         self._learner = learner
-        self._labels.setdefault(y, label)
+        if len(labels) > len(self._labels):
+            self._labels = {known: place for place, known in enumerate(labels)}
 
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:
         """Learn from pairs (x, y), or, given `y`, from examples alone.

@@ -216,7 +216,7 @@ PARAMETERS = _table(
         "classes",
         None,
         "All labels, in the order that decides ties; any other label is then refused. Without it "
-        "classes come in order of appearance.",
+        "classes come in order of appearance, the first two by size where they are numbers.",
         "None or a list of at least two labels",
         lambda v: v is None or (not isinstance(v, str) and hasattr(v, "__len__") and len(v) >= 2),
     ),
@@ -571,8 +571,8 @@ FILE_PARAMETERS = PARAMETERS | _table(
         "classes",
         None,
         "All labels, such as ham,spam, in the order that decides ties (of two, the second is positive); any "
-        "other label is then an error. 'grow': as they come, in order of appearance. Without it they are "
-        "found in the files, and sorted.",
+        "other label is then an error. 'grow': as they come, in order of appearance, the first two by size "
+        "where they are numbers. Without it they are found in the files, and sorted.",
         "None, 'grow', or at least two labels with commas between",
         lambda v: v is None or v == "grow" or (isinstance(v, list) and len(v) >= 2 and len(set(v)) == len(v)),
     ),

@@ -51,9 +51,11 @@ class Perceptron(LinearClassifier):
 
     Notes
     -----
-    `partial_fit` may meet classes it has not seen: each gets a zero row. Growing from two classes to
-    three turns `coef_` from shape (1, d) into (3, d) with rows −w, +w and 0 (what joint updates would
-    have left), and a tie, which predicted the second class before, now predicts the lowest class.
+    `partial_fit` may begin with rows of one class, which is then the only answer, with a score of 0: see
+    "Classes as they come" in docs/guide.md. It may meet classes it has not seen: each gets a zero row.
+    Growing from two classes to three turns `coef_` from shape (1, d) into (3, d) with rows −w, +w and 0
+    (what joint updates would have left), and a tie, which predicted the second class before, now predicts
+    the lowest class.
 
     Examples
     --------
@@ -210,11 +212,13 @@ class Perceptron(LinearClassifier):
         """Learn from these rows once, in their order, going on from what there is.
 
         `classes` declares all classes at the first call; without it they are those of the rows so far,
-        and unseen ones are added as they come. A chunk that is refused leaves the model as it was.
+        and unseen ones are added as they come. While there is one class, it is learned as the first of two;
+        where a number below it is the second to come, as if it had been the second from the start. A chunk
+        that is refused leaves the model as it was.
         """
         raw = X
         X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
-        run = training.learn(model, X, labels, len(known.labels), weights)
+        run = training.learn(model, X, labels, len(known.labels), weights, turned=self._turned(known))
         self._finish_chunk(raw, X, known, model, run)
         return self
 
@@ -222,12 +226,12 @@ class Perceptron(LinearClassifier):
     def predict(self, X: Any) -> Any:
         """The class of each row, by the exact sign or argmax of its scores."""
         X = self._checked(X)
-        return self.classes_[self._scorer().predict(X, self.n_jobs)]
+        return self._label(self._scorer().predict(X, self.n_jobs))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
         X = self._checked(X)
-        return self._scorer().scores(X, self.n_jobs)
+        return self._score(self._scorer().scores(X, self.n_jobs))
 
 
 document(Perceptron, Perceptron._names)

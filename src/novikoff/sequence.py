@@ -68,6 +68,16 @@ class UpdateSequence:
         self._n_supports += len(support)
         self._ready = None
 
+    def turn(self, *, discard: bool) -> None:
+        """The only class so far is the second of two: its updates go the other way, or were none."""
+        whole = self.whole
+        if discard:
+            self._n_supports = 0
+            self._chunks = [_Chunk._make(part[:0] for part in whole)]
+        else:
+            self._chunks = [whole._replace(step=-whole.step, label=whole.rival, rival=whole.label)]
+        self._ready = None
+
     @property
     def whole(self) -> _Chunk:
         """Everything so far, in one piece. Joined when first asked for, so that appending is cheap."""

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from novikoff import _core
 from novikoff.arrays import rows_of
 from novikoff.checkpoint import Checkpoint
 from novikoff.labels import Ints, StreamClasses, UnseenClass, as_text
-from novikoff.model import Learner, Model, Settings, raise_problem
+from novikoff.model import Model, Settings
 from novikoff.scaling import Scaling
 from novikoff.sources.block import Block, Floats, Labels, Matrix, gather
 from novikoff.sources.source import Source
@@ -47,10 +46,6 @@ class Grows(Protocol):
 
     n_classes: int
 
-    @property
-    def learners(self) -> Sequence[Learner]:
-        """Those that count rows passed over."""
-
     def total(self, count: str, /) -> int:
         """How many mistakes or updates so far."""
 
@@ -62,6 +57,9 @@ class Grows(Protocol):
 
     def grow(self, n_classes: int, /) -> None:
         """Add classes."""
+
+    def turn(self) -> None:
+        """Take the only class so far, learned as the first of two, for the second."""
 
 
 class SourceExamples(Examples):
@@ -146,36 +144,31 @@ class SourceExamples(Examples):
             raise ValueError(f"{self.source.name}: there are no rows to learn from.")
 
     def _parts(self, model: Grows, block: Block, begin: int) -> Iterator[Visit]:
-        """The block from row `begin`; where classes grow, cut at the first row of each new one."""
-        known, labels = self.classes.n_classes, self._labels(block)
+        """The block from row `begin`; where classes grow, cut at the first row of each new one.
+
+        While one class is known, it is learned as the first of two.
+        """
+        before, labels = self.classes.classes, self._labels(block)
+        assert self.classes.classes is not None
+        now = self.classes.n_classes
         if not self.classes.grows:
-            if self.classes.n_classes < 2:
+            if now < 2:
                 raise UnseenClass  # nothing to tell apart yet
-            if self.classes.n_classes > model.n_classes:
-                model.grow(self.classes.n_classes)
+            if now > model.n_classes:
+                model.grow(now)
             yield self._visit(block, labels, begin)
             return
-        firsts = [int(np.argmax(labels == c)) for c in range(known, self.classes.n_classes)]
-        for n, (start, end) in enumerate(zip([begin, *firsts], [*firsts, block.n_rows], strict=True), known):
+        known = {int(labels[0])} if before is None else set(self.classes.classes.find(before.labels).tolist())
+        firsts = sorted(int(np.argmax(labels == c)) for c in range(now) if c not in known)
+        parts = zip([begin, *firsts], [*firsts, block.n_rows], strict=True)
+        for n, (start, end) in enumerate(parts, len(known)):
+            if n == 2 and known == {1}:
+                model.turn()
             if n > model.n_classes:
                 model.grow(n)
             if start < end:
                 visit = self._visit(block, labels, start, end)
-                if n < 2:
-                    self._pass_over(model, visit)
-                else:
-                    yield visit
-
-    def _pass_over(self, model: Grows, visit: Visit) -> None:
-        """Rows of the only class so far: they cannot be mistaken, but they count as visits."""
-        for learner in model.learners:
-            order = visit.order
-            problem, row, _ = _core.scan(
-                learner.native, visit.rows, visit.weights, order, visit.begin, visit.end
-            )
-            raise_problem(problem, row, visit.X, where=visit.where)
-            learner.native.visits += visit.end - visit.begin
-        self.visited += visit.end - visit.begin
+                yield visit if n > 1 else visit._replace(labels=np.zeros_like(labels))
 
     def each(self) -> Iterator[Visit]:
         skipped = self.source.skipped  # by a whole pass: this one may end at the first wrong row

@@ -487,9 +487,18 @@ def scan(
     return risky
 
 
-def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | None = None) -> Run:
+def learn(
+    model: Model,
+    X: Any,
+    labels: Ints,
+    n_classes: int,
+    weights: Floats | None = None,
+    *,
+    turned: bool = False,
+) -> Run:
     """One pass over the rows, in their order, continuing `model` in place.
 
+    `turned`: the only class before these rows, learned as the first of two, is the second.
     Every row is checked before the first is learned from; should an update overflow, the model is
     put back as it was.
     """
@@ -497,16 +506,18 @@ def learn(model: Model, X: Any, labels: Ints, n_classes: int, weights: Floats | 
     rows = rows_of(X)
     n = rows.n if kept is None else len(kept)
     per_call = max(CALL_BYTES // row_bytes(X), 1)
-    mistakes, updates = -model.total("mistakes"), -model.total("updates")
     seen = [_seen(learner) for learner in model.learners]
     started = time.perf_counter()
     try:
         risky = scan(model, X, rows, weights, kept, per_call)
     except UnsortedIndices:
-        return learn(model, in_order(X), labels, n_classes, weights)
+        return learn(model, in_order(X), labels, n_classes, weights, turned=turned)
     backup = model.copy() if risky else None
+    if turned:
+        model.turn()
     if n_classes > model.n_classes:
         model.grow(n_classes)
+    mistakes, updates = -model.total("mistakes"), -model.total("updates")
     for k, learner in enumerate(model.learners):
         own = model.labels(labels, k)
         for begin in range(0, n, per_call):

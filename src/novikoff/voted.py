@@ -61,7 +61,8 @@ class VotedPerceptron(PerceptronClassifier):
     storage, threads or machine; a w_k whose score is within rounding of 0 may vote either way. On
     integers and other numbers whose sums are exact so are the votes.
 
-    `partial_fit` takes its classes from the first call (`classes=` declares those yet to come).
+    `partial_fit` takes its classes from the first call (`classes=` declares those yet to come), or from the
+    first two where its rows have but one.
 
     Examples
     --------
@@ -156,15 +157,19 @@ class VotedPerceptron(PerceptronClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order, going on from what there is.
 
-        `classes` declares all classes at the first call; without it they are those of its rows. Classes
-        cannot be added later. A chunk that is refused leaves the model as it was.
+        `classes` declares all classes at the first call; without it they are those of its rows, and where
+        these have but one, the second may come later, as in `Perceptron`. No more can be added. A chunk that
+        is refused leaves the model as it was.
         """
         raw = X
         X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=False)
         model.learners[0].native.record_updates()
-        run = training.learn(model, X, labels, len(known.labels), weights)
+        turned = self._turned(known)
+        run = training.learn(model, X, labels, len(known.labels), weights, turned=turned)
         if "_model" not in vars(self):
-            self._sequence = UpdateSequence(len(known.labels), model.settings.bias_square)
+            self._sequence = UpdateSequence(model.n_classes, model.settings.bias_square)
+        elif turned:
+            self._sequence.turn(discard=model.total("updates") == run.history[0]["updates"])
         self._extend(model, X)
         self._finish_chunk(raw, X, known, model, run)
         return self
@@ -237,11 +242,11 @@ class VotedPerceptron(PerceptronClassifier):
         X = self._checked(X)
         PARAMETERS["predict_with"].check(self.predict_with)
         if self.predict_with != "voted":
-            return self.classes_[self._linear().predict(X, self.n_jobs)]
+            return self._label(self._linear().predict(X, self.n_jobs))
         votes = self._sequence.votes(X, self.n_jobs)
         if votes.ndim == 1:
-            return self.classes_[(2 * votes >= self._sequence.n_visits).astype(np.int64)]
-        return self.classes_[votes.argmax(axis=1)]
+            return self._label((2 * votes >= self._sequence.n_visits).astype(np.int64))
+        return self._label(votes.argmax(axis=1))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more.
@@ -252,9 +257,9 @@ class VotedPerceptron(PerceptronClassifier):
         X = self._checked(X)
         PARAMETERS["predict_with"].check(self.predict_with)
         if self.predict_with != "voted":
-            return self._linear().scores(X, self.n_jobs)
+            return self._score(self._linear().scores(X, self.n_jobs))
         votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits
-        return (2 * votes - visits if votes.ndim == 1 else votes) / max(visits, 1)
+        return self._score((2 * votes - visits if votes.ndim == 1 else votes) / max(visits, 1))
 
 
 def _read_only(a: Floats) -> Floats:

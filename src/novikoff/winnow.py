@@ -162,7 +162,7 @@ class Winnow(RowClassifier):
             )
         X = self._read(X, reset=not begun)
         y = self._read_labels(X, y)
-        known, labels = self._meet(y, classes, begun=begun)
+        known, labels = self._meet(y, classes, begun=begun, alone=False)
         X = self._finite(X)
         if not begun:
             self._begin(raw, X, known)

@@ -187,7 +187,10 @@ def _settle(
     if once and labelling.classes is None and labelling.positive is None:
         labelling.classes = "grow"
         if not quiet:
-            output.note("classes come in order of appearance; --classes a,b declares them.")
+            output.note(
+                "classes come in order of appearance, the first two by size where they are numbers; "
+                "--classes a,b declares them."
+            )
     if keeping.resume and keeping.checkpoint is None:
         raise typer.BadParameter(
             "needs --checkpoint FOLDER, to know where to go on from.", param_hint="--resume"

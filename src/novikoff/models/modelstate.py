@@ -209,6 +209,7 @@ def _set_counts(learner: Learner, part: Facts) -> None:
     native = learner.native
     for name in ("visits", "mistakes", "updates", "most_stored"):
         setattr(native, name, count(part, name))
+    native.ties = count(part, "ties") if "ties" in part else 0
     for name in ("step_sum", "radius", "largest_row"):
         setattr(native, name, number(part, name, 0.0))
     if "filter" in part:
