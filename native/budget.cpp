@@ -319,8 +319,7 @@ void bind_budget(nb::module_& m) {
                     for (int64_t i = begin; i < end; ++i) {
                         b.rows.take(r[i], x);
                         b.rows.kernel_values(x, b.m, k.data());
-                        for (int64_t c = 0; c < b.columns; ++c)
-                            to[i * b.columns + c] = b.score_of(k.data(), c, coefficients.data());
+                        b.scores_of(k.data(), coefficients.data(), to + i * b.columns);
                     }
                 });
             },

@@ -327,13 +327,40 @@ class Budgeted {
         return slot;
     }
 
-    // The score of column c, by the last or the mean coefficients times the visits; its sign is exact.
-    double score_of(const double* k, int64_t c, const double* coefficients) const {
+    // The score of column c, by the last or the mean coefficients times the visits; its sign is exact. `room` is what
+    // it may be off by.
+    double score_of(const double* k, int64_t c, const double* coefficients, double& room) const {
         double z;
         const double s = lanes16<true>(coefficients + c * m, k, m, &z);
-        if (std::fabs(s) > double(m + 8) * kUnit * 1.01 * z + double(m) * 0x1p-1073 || z == 0) return s;
+        room = double(m + 8) * kUnit * 1.01 * z + double(m) * 0x1p-1073;
+        if (std::fabs(s) > room || m == 0) return s;
         Fallbacks ignored;
-        return exact_value([&](auto& f) { for (int64_t j = 0; j < m; ++j) f(k[j], coefficients[c * m + j]); }, ignored);
+        auto terms = [&](auto& f) { for (int64_t j = 0; j < m; ++j) f(k[j], coefficients[c * m + j]); };
+        const double value = exact_value(terms, ignored);
+        return value == 0 ? 0x1p-1074 * exact_sign(terms, ignored) : value;
+    }
+
+    // The scores of all columns; the first of the highest is the exact one, too.
+    void scores_of(const double* k, const double* coefficients, double* out) const {
+        double most = 0, room = 0;
+        for (int64_t c = 0; c < columns; ++c) {
+            out[c] = score_of(k, c, coefficients, room);
+            most = std::max(most, room);
+        }
+        const int64_t top = std::max_element(out, out + columns) - out;
+        int64_t best = -1;
+        Fallbacks ignored;
+        for (int64_t c = 0; c < columns; ++c) {
+            if (out[c] < out[top] - 2.01 * most) continue;
+            auto difference = [&](auto& f) {
+                for (int64_t j = 0; j < m; ++j) {
+                    f(k[j], coefficients[c * m + j]);
+                    f(k[j], -coefficients[best * m + j]);
+                }
+            };
+            if (best < 0 || exact_sign(difference, ignored) > 0) best = c;
+        }
+        if (best != top) out[best] = std::nextafter(out[top], INFINITY);
     }
 
     int64_t bytes() const {

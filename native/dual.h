@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "exact.h"
 #include "rows.h"
 
 namespace novikoff {
@@ -63,8 +64,12 @@ class Coefficients {
 
 // ---- voting --------------------------------------------------------------------------------------
 // Votes of the hypotheses of one class on rows of kernel values (Freund and Schapire 1999): after update k the
-// score is s_k = s_{k-1} + step_k K(x, z_k), and it votes survived[k] times for its sign, where sign(0) = +1.
-// Four rows go side by side. out[r * step] += sum_k survived[k] sign(s_k), with s_0 = 0 at first.
+// score is s_k = s_{k-1} + step_k K(x, z_k), step_k = +1 or -1, and it votes survived[k] times for its sign, where
+// sign(0) = +1. Four rows go side by side. out[r * step] += sum_k survived[k] sign(s_k), with s_0 = 0 at first.
+//
+// The signs are those of the exact sums. TwoSum gives the error q of each addition exactly, so the float score is off
+// by at most E = the sum of all |q| so far. Where it is not farther from 0 than that, and E > 0, the row's sums are
+// taken by the long accumulator.
 struct ClassRun {
     int64_t updates;
     const int64_t* support;
@@ -72,18 +77,48 @@ struct ClassRun {
     const double* survived;  // updates + 1 counts, whole numbers
 };
 
+// sum + value, and to `error` what that was rounded by.
+template <class V>
+NOVIKOFF_INLINE V add_noting(V sum, V value, V& error) {
+    const V s = sum + value, z = s - sum, q = (sum - (s - z)) + (value - z);
+    error += q < 0 ? -q : q;
+    return s;
+}
+
+// The hypotheses that the floats could not tell (in increasing order), by the exact sums.
+inline double settle_votes(const ClassRun& q, const double* line, const std::vector<int64_t>& open) {
+    LongAccumulator sum;
+    double votes = 0;
+    int64_t u = 0;
+    for (int64_t k : open) {
+        for (; u <= k; ++u) sum(q.step[u], line[q.support[u]]);
+        LongAccumulator here = sum;
+        votes += here.sign() >= 0 ? q.survived[k + 1] : -q.survived[k + 1];
+    }
+    return votes;
+}
+
 inline void vote(const ClassRun& q, const double* k, int64_t rows, int64_t supports, double* out, int64_t out_step) {
+    std::vector<int64_t> open[4];
     for (int64_t r = 0; r < rows; r += 4) {
         const double* line[4];
         for (int l = 0; l < 4; ++l) line[l] = k + std::min(r + l, rows - 1) * supports;
-        Vec score{}, votes = Vec{} + q.survived[0];
+        Vec score{}, error{}, votes = Vec{} + q.survived[0];
         for (int64_t u = 0; u < q.updates; ++u) {
             const int64_t z = q.support[u];
-            score += q.step[u] * Vec{line[0][z], line[1][z], line[2][z], line[3][z]};
+            score = add_noting(score, q.step[u] * Vec{line[0][z], line[1][z], line[2][z], line[3][z]}, error);
             const Vec count = Vec{} + q.survived[u + 1];
-            votes += score >= 0 ? count : -count;
+            const Vec size = score < 0 ? -score : score;
+            const auto clear = (size > error * 1.01) | (error == 0);
+            votes += clear ? (score >= 0 ? count : -count) : Vec{};
+            if (__builtin_expect(!(clear[0] & clear[1] & clear[2] & clear[3]), 0))
+                for (int l = 0; l < 4; ++l)
+                    if (!clear[l]) open[l].push_back(u);
         }
-        for (int64_t l = 0; l < 4 && r + l < rows; ++l) out[(r + l) * out_step] += votes[l];
+        for (int64_t l = 0; l < 4; ++l) {
+            if (r + l < rows) out[(r + l) * out_step] += votes[l] + settle_votes(q, line[l], open[l]);
+            open[l].clear();
+        }
     }
 }
 
@@ -96,24 +131,54 @@ struct JointRun {
     const double* survived;
 };
 
+inline void settle_joint_votes(const JointRun& q, const double* line, const std::vector<int64_t>& open, double* votes) {
+    std::vector<LongAccumulator> sums(size_t(q.classes));
+    int64_t u = 0;
+    for (int64_t k : open) {
+        for (; u <= k; ++u) {
+            sums[size_t(q.label[u])](1.0, line[q.support[u]]);
+            sums[size_t(q.rival[u])](-1.0, line[q.support[u]]);
+        }
+        int64_t best = 0;
+        for (int64_t c = 1; c < q.classes; ++c) {
+            LongAccumulator difference = sums[size_t(c)];
+            if ((difference -= sums[size_t(best)]).sign() > 0) best = c;
+        }
+        votes[best] += q.survived[k + 1];
+    }
+}
+
 inline void vote_jointly(const JointRun& q, const double* k, int64_t rows, int64_t supports, double* out) {
-    std::vector<double> score(size_t(q.classes));
+    std::vector<double> score(size_t(q.classes)), error(size_t(q.classes));
+    std::vector<int64_t> open;
     for (int64_t r = 0; r < rows; ++r) {
         const double* line = k + r * supports;
         double* votes = out + r * q.classes;
         std::fill(score.begin(), score.end(), 0.0);
+        std::fill(error.begin(), error.end(), 0.0);
         votes[0] += q.survived[0];
         int64_t best = 0;
+        bool rounded = false;
         for (int64_t u = 0; u < q.updates; ++u) {
             const double value = line[q.support[u]];
+            const size_t label = size_t(q.label[u]), rival = size_t(q.rival[u]);
             const int32_t up = value >= 0 ? q.label[u] : q.rival[u];
-            score[size_t(q.label[u])] += value;
-            score[size_t(q.rival[u])] -= value;
+            score[label] = add_noting(score[label], value, error[label]);
+            score[rival] = add_noting(score[rival], -value, error[rival]);
+            rounded |= error[label] != 0 || error[rival] != 0;
             const int64_t down = up == q.label[u] ? q.rival[u] : q.label[u];
             if (down == best) best = std::max_element(score.begin(), score.end()) - score.begin();
             else if (score[size_t(up)] > score[size_t(best)] || (score[size_t(up)] == score[size_t(best)] && up < best)) best = up;
-            votes[best] += q.survived[u + 1];
+            bool clear = true;
+            for (int64_t c = 0; rounded && c < q.classes; ++c) {
+                const double room = error[size_t(c)] + error[size_t(best)];
+                clear &= c == best || room == 0 || score[size_t(best)] - score[size_t(c)] > room * 1.01;
+            }
+            if (clear) votes[best] += q.survived[u + 1];
+            else open.push_back(u);
         }
+        settle_joint_votes(q, line, open, votes);
+        open.clear();
     }
 }
 

@@ -6,7 +6,8 @@
 //   1. a compensated sum (Ogita, Rump and Oishi 2005, algorithm Dot2): TwoProduct and TwoSum give
 //      each operation's rounding error exactly, so the true value lies within
 //          2 n u E   of   hi + lo,      E = sum of the |errors|.
-//      E = 0 means that no operation rounded at all: integers, counts, pixels, powers of two.
+//      E = 0 means that no operation rounded at all: integers, counts, pixels, powers of two. It is E that
+//      tells, not 2 n u E, which may underflow to 0.
 //   2. a long (Kulisch) accumulator: every product of two finite doubles fits into 4,352 bits of
 //      fixed point, so nothing is ever rounded. It is the last resort and cannot fail.
 #pragma once
@@ -102,6 +103,12 @@ class LongAccumulator {
         if (++pending == (1 << 28)) carry();
     }
 
+    LongAccumulator& operator-=(const LongAccumulator& other) {  // deferred carries and all
+        for (int i = 0; i < kLimbs; ++i) limb[i] -= other.limb[i];
+        if ((pending += other.pending) >= (1 << 28)) carry();
+        return *this;
+    }
+
     int sign() {
         uint64_t top;
         int exponent;
@@ -129,10 +136,22 @@ class LongAccumulator {
     }
 };
 
+// hi + (the sum of all q and r) is the true value, because q and r are exact:
+//   q   TwoSum has no error but by overflow (sums of doubles are never rounded for being small);
+//   r   the error of a product is a multiple of 2^-1074 as soon as |p| >= 2^-1074 + 106 = 2^-968, so that FMA gives
+//       it exactly. A smaller product of nonzero factors makes the sum `tiny`, which engine 2 takes.
+// What overflows leaves hi or E infinite or NaN, and so does not pass `bounded`. lo is the float sum of the n numbers
+// fl(q + r), so it is off by at most n u / (1 - n u) of the true E, which is at most fl(E) / (1 - u)^n; with n < 2^40
+// that is below 1.01 n u fl(E). Underflow can take at most 2^-1075 from that last product: 2^-1074 is added.
 class CompensatedSum {
     double hi = 0, lo = 0, error = 0;
     int64_t n = 0;
     bool tiny = false;  // a product too small for TwoProduct to be exact
+
+    bool bounded() const { return !tiny && error < 0x1p1000 && std::fabs(hi) < 0x1p1000; }
+    bool unrounded() const { return error == 0; }
+    // Twice what hi + lo may be off by: the other half covers the rounding of what is done with it below.
+    double radius() const { return 2.02 * double(n + 2) * kUnit * error + 0x1p-1074; }
 
   public:
     void operator()(double a, double b) {
@@ -144,28 +163,25 @@ class CompensatedSum {
         tiny |= std::fabs(p) < 0x1p-960 && a != 0 && b != 0;
         ++n;
     }
-    // The true value is within radius() of hi + lo; infinite when that cannot be promised.
-    double radius() const {
-        if (tiny || !(error < 0x1p1000) || !(std::fabs(hi) < 0x1p1000)) return INFINITY;
-        return 2.02 * double(n + 2) * kUnit * error;
-    }
+    // The sign of the true value; false when it cannot be told.
     bool sign(int& out) const {
-        double v = hi + lo, r = radius();
-        if (r == 0) v = hi;
-        else if (!(std::fabs(v) > 2 * r)) return false;
+        if (!bounded()) return false;
+        const double v = unrounded() ? hi : hi + lo;
+        if (!unrounded() && !(std::fabs(v) > 2 * radius())) return false;
         out = (v > 0) - (v < 0);
         return true;
     }
+    // The true value, correctly rounded; false when it cannot be told.
     bool rounded(double& out) const {
-        double r = radius();
-        if (r == 0) {
+        if (!bounded()) return false;
+        if (unrounded()) {
             out = hi;
             return true;
         }
-        if (r == INFINITY) return false;
-        double v = hi + lo, z = v - hi, rest = (hi - (v - z)) + (lo - z);
-        // Both ends of the interval, widened for their own rounding, must round to v.
-        double lower = rest - 2 * r, upper = rest + 2 * r;
+        const double v = hi + lo, z = v - hi, rest = (hi - (v - z)) + (lo - z), r = radius();
+        // v + rest = hi + lo, and |rest| <= |lo| <= 1.01 E: both ends of the interval, wider by r than need be for
+        // their own rounding (u |rest| < r / 2), must round to v.
+        const double lower = rest - 2 * r, upper = rest + 2 * r;
         if (v + lower != v || v + upper != v || std::fabs(v) < 0x1p-900) return false;
         out = v;
         return true;

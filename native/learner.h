@@ -12,6 +12,7 @@
 // so that a step tau adds tau * y * bias2 to b.
 #pragma once
 
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,6 +31,14 @@ struct Outcome {
     Problem problem = Problem::none;
     int64_t row = -1;
 };
+
+// The mean of a weight after each of T visits, (T w - u) / T. Where T w overflows, w - u / T: the mean of finite
+// numbers is finite, up to rounding at the very end of the range.
+inline double mean_weight(double w, double u, double visits) {
+    const double mean = (visits * w - u) / visits;
+    if (std::isfinite(mean)) return mean;
+    return std::clamp(w - u / visits, -std::numeric_limits<double>::max(), std::numeric_limits<double>::max());
+}
 
 struct Learner {
     // how it learns
@@ -69,11 +78,13 @@ struct Learner {
         return std::sqrt(most + 0x1p-1022);
     }
 
-    // |fl(w.x) - w.x| <= n u |w| |x| for n products summed in any order, plus underflow.
-    static double rounding(int64_t stored, double row_norm, double weight_norm) {
-        double size = row_norm * weight_norm, n = double(stored + 5);
+    // |fl(w.x + b) - (w.x + b)| <= n u (|w| |x| + |b|) for n terms summed in any order, plus underflow. Where the
+    // bias is a coordinate both norms have it in them; where it is not (bias2 = 0), b may still have been given.
+    double rounding(int64_t stored, double row_norm, double weight_norm) const {
+        double size = row_norm * weight_norm + given_bias, n = double(stored + 5);
         return size < 0x1p1000 ? n * kUnit * 1.000001 * size + n * 0x1p-1074 : INFINITY;
     }
+    double given_bias = 0;  // the largest |b| of a learner without a bias coordinate: measure_norm() sets it
 
     void refresh_error() { error = rounding(most_stored, largest_row, current_norm); }
 

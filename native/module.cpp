@@ -64,8 +64,15 @@ struct PyLearner : Learner {
             store4(&norm2[size_t(c)], sum);
         }
         double all = 0;
+        given_bias = 0;
         for (int64_t c = 0; c < stride; ++c) {
-            norm2[c] += bias[c] * bias[c] / (bias2 ? bias2 : 1);
+            if (!bias2) given_bias = std::max(given_bias, std::fabs(bias[c]));
+            double share = bias[c] * bias[c] / (bias2 ? bias2 : 1);
+            if (bias2 && !(bias[c] * bias[c] > 0x1p-900)) {  // the square may have underflowed where the quotient does not
+                const double coordinate = bias[c] / std::sqrt(bias2);
+                share = coordinate * coordinate;
+            }
+            norm2[c] += share;
             all += norm2[c];
             norm2[c] *= 1 + double(features + 16) * 4 * kUnit;
         }

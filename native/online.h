@@ -108,7 +108,7 @@ class OnlineLearner {
         double norm2 = 0;
         auto take = [&](const double* w, const double* u, double* out) {
             for (int64_t c = 0; c < stride; ++c) {
-                out[c] = visits ? (visits * w[c] - u[c]) / visits : 0.0;
+                out[c] = visits ? mean_weight(w[c], u[c], visits) : 0.0;
                 norm2 += out[c] * out[c];
             }
         };

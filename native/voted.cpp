@@ -25,7 +25,7 @@ void bind_voted(nb::module_& m) {
     m.def(
         "votes",
         [](const Rows& supports, const Order& support, const Floats& step, const Labels& label, const Labels& rival,
-           const Order& survived, int64_t classes, double bias_square, int exponent, const Rows& rows, int64_t begin,
+           const Order& survived, int64_t classes, double bias_square, const Rows& rows, int64_t begin,
            int64_t end, Array<int64_t, nb::ndim<2>, nb::c_contig> out) {
             const int64_t updates = int64_t(support.shape(0)), columns = classes == 2 ? 1 : classes;
             if (classes < 2 || int64_t(step.shape(0)) != updates || int64_t(label.shape(0)) != updates ||
@@ -35,20 +35,18 @@ void bind_voted(nb::module_& m) {
                 int64_t(out.shape(1)) != columns)
                 throw std::invalid_argument("rows, supports and output do not fit");
             const Sequence q{classes,      updates,         support.data(), step.data(), label.data(),
-                             rival.data(), survived.data(), bias_square,    exponent};
+                             rival.data(), survived.data(), bias_square};
             nb::gil_scoped_release nogil;
             check_sequence(q, supports.n());
             auto with_rows = [&](auto&& f) { return rows.visit(f); };
             return report(supports.visit([&](auto& z) {
                 for (int64_t i = 0; i < z.n; ++i)  // anyone may have written to them since the fit
                     if (!z[i].valid(z.d)) throw std::invalid_argument("a support has indices out of order or range");
-                auto with_supports = [&](auto&& f) { f(z); };
-                using Block = decltype(block_for(z));
-                return votes<Block>(q, z.d, z.n, with_supports, with_rows, begin, end, out.data());
+                return votes<decltype(block_for(z))>(q, z, with_rows, begin, end, out.data());
             }));
         },
         nb::arg("supports"), nb::arg("support"), nb::arg("step"), nb::arg("label"), nb::arg("rival"),
-        nb::arg("survived"), nb::arg("classes"), nb::arg("bias_square"), nb::arg("exponent"), nb::arg("rows"),
+        nb::arg("survived"), nb::arg("classes"), nb::arg("bias_square"), nb::arg("rows"),
         nb::arg("begin"), nb::arg("end"), nb::arg("out"),
         "Write the votes on a range of rows into `out`: for the second of two classes, or for each of more.");
 }

@@ -9,11 +9,9 @@
 // three classes or more s has a component a class (label + tau, rival - tau), and each hypothesis votes
 // for its argmax.
 //
-// A dot must not depend on how either row is stored: column j is added to accumulator j mod 16, in
-// increasing order of j, and the 16 are reduced by one fixed tree. Zeros change no accumulator, so
-// sparse rows may leave them out, and dense rows may be taken 16 columns a time.
-//
-// Only signs count, so each test row is scaled by a power of two (exactly) and nothing can overflow.
+// These are float sums. Where their signs, or their argmax, are not beyond doubt, w_k is made again as training made
+// it, and the exact one is taken (hypotheses.h). So votes are those of the weights that the run held, and depend on
+// nothing else.
 #pragma once
 
 #include <cstdlib>
@@ -21,42 +19,16 @@
 #include <new>
 #include <vector>
 
-#include "loops.h"
+#include "hypotheses.h"
 
 namespace novikoff {
 
-// ((a + b) + (c + e)) by lanes, then (0 + 1) + (2 + 3): the tree, for any type that adds.
+// Column j is added to accumulator j mod 16, and the 16 by one tree, for any type that adds:
+// ((a + b) + (c + e)) by lanes, then (0 + 1) + (2 + 3).
 template <class V, class At>
 NOVIKOFF_INLINE V reduce16(const At& at) {
     auto lane = [&](int l) { return (at(l) + at(4 + l)) + (at(8 + l) + at(12 + l)); };
     return (lane(0) + lane(1)) + (lane(2) + lane(3));
-}
-
-// The update sequence. Two classes: steps are signed, and labels and rivals are not looked at.
-struct Sequence {
-    int64_t classes = 2, updates = 0;
-    const int64_t* support = nullptr;   // which support each update used
-    const double* step = nullptr;
-    const int32_t *label = nullptr, *rival = nullptr;
-    const int64_t* survived = nullptr;  // updates + 1 counts
-    double bias2 = 0;                   // of the bias coordinate,
-    int exponent = 0;                   // divided by 2^exponent as the supports have been
-};
-
-// ---- test rows, made dense -----------------------------------------------------------------------
-// Checks a row and finds the power of two that brings it, with its bias coordinate, near 1.
-template <class Row>
-NOVIKOFF_INLINE Problem measure(const Row& row, int64_t d, double bias2, int& exponent) {
-    if (!row.valid(d)) return Problem::bad_index;
-    double most = std::sqrt(bias2);
-    bool finite = true;
-    row.for_each([&](int64_t, double x) {
-        finite &= std::isfinite(x);
-        most = std::max(most, std::fabs(x));
-    });
-    if (!finite) return Problem::not_finite;
-    exponent = most > 0 ? std::clamp(std::ilogb(most), -1000, 1023) : 0;
-    return Problem::none;
 }
 
 // ---- dense supports ------------------------------------------------------------------------------
@@ -91,12 +63,12 @@ struct DenseBlock {
           sums(kRows * kSupports * 16) {}
 
     template <class Row>
-    NOVIKOFF_INLINE void put(const Row& row, int64_t i, double scale) {
+    NOVIKOFF_INLINE void put(const Row& row, int64_t i) {
         const int64_t columns = 4 * run;
         double* to = x.data() + i * run;
         row.for_each([&](int64_t j, double v) {
             const int64_t slice = j / columns, k = j % columns;
-            to[(slice * 4 + k % 16 / 4) * kRows * run + k / 16 * 4 + k % 4] = v * scale;
+            to[(slice * 4 + k % 16 / 4) * kRows * run + k / 16 * 4 + k % 4] = v;
         });
     }
     template <class Rows>
@@ -169,8 +141,8 @@ struct SparseBlock {
     explicit SparseBlock(int64_t features) : d(features), memory(features * kRows), x(memory.data()) {}
 
     template <class Row>
-    NOVIKOFF_INLINE void put(const Row& row, int64_t i, double scale) {
-        row.for_each([&](int64_t j, double v) { x[j * kRows + i] = v * scale; });
+    NOVIKOFF_INLINE void put(const Row& row, int64_t i) {
+        row.for_each([&](int64_t j, double v) { x[j * kRows + i] = v; });
     }
     template <class Rows>
     void clear(const Rows& rows, int64_t begin, int64_t end) {  // only what was put
@@ -198,28 +170,67 @@ void block_dots(SparseBlock& b, const SparseRows<T, I>& supports, int64_t, doubl
 // ---- the prefix sum and the votes ----------------------------------------------------------------
 typedef int64_t Counts __attribute__((vector_size(32)));
 
-// Two classes, eight rows at a time: how often the second class was voted for.
-inline void tally_two(const Sequence& q, const double* dots, int64_t width, const double* bias,
-                                      int64_t* second) {
-    Vec s[2] = {}, b[2] = {load4(bias), load4(bias + 4)};
-    Counts votes[2] = {Counts{} + q.survived[0], Counts{} + q.survived[0]};  // s = 0: sign(0) = +1
-    for (int64_t k = 0; k < q.updates; ++k) {
-        const double* dot = dots + q.support[k] * width;
-        for (int h = 0; h < 2; ++h) {
-            s[h] += q.step[k] * (load4(dot + 4 * h) + b[h]);
-            votes[h] += (s[h] >= 0.0) & q.survived[k + 1];
+NOVIKOFF_INLINE bool any(Counts c) {
+#if defined(__AVX2__)
+    return !_mm256_testz_si256((__m256i)c, (__m256i)c);
+#else
+    return (c[0] | c[1] | c[2] | c[3]) != 0;
+#endif
+}
+
+// A block of rows, as far as doubt goes: what e_k is multiplied by (-1: no doubt), the first hypothesis that is
+// not 0 on the row, and for each hypothesis a bit for each row on which it is in doubt.
+template <int64_t Rows>
+struct Doubts {
+    static_assert(Rows <= 64, "a bit a row");
+    double reach[Rows];
+    int64_t begin[Rows];
+    std::vector<uint64_t> bits;
+    int64_t last = 0;  // the last hypothesis in doubt
+
+    // Rows i .. i + 7 on which hypothesis k is too close to call: true for those where that is no doubt, because
+    // the score is 0.
+    void note(int64_t k, int64_t i, const Counts* open, bool* zero) {
+        for (int l = 0; l < 8; ++l) {
+            zero[l] = open[l / 4][l % 4] && k < begin[i + l];
+            if (!open[l / 4][l % 4] || zero[l]) continue;
+            bits[size_t(k)] |= uint64_t(1) << (i + l);
+            last = k;
         }
     }
-    for (int i = 0; i < 8; ++i) second[i] = votes[i / 4][i % 4];
+};
+
+// Two classes, eight rows at a time: how often the second class was voted for, where that is beyond doubt.
+template <class D>
+void tally_two(const Sequence& q, const Prefixes& known, const double* dots, int64_t width, D& doubts, int64_t i,
+               int64_t* second) {
+    Vec s[2] = {}, reach[2] = {load4(doubts.reach + i), load4(doubts.reach + i + 4)};
+    Counts votes[2] = {Counts{} + q.survived[0], Counts{} + q.survived[0]};  // s = 0: sign(0) = +1
+    for (int64_t k = 0; k < q.updates; ++k) {
+        const double *dot = dots + q.support[k] * width, error = known.error[size_t(k + 1)];
+        Counts open[2];
+        for (int h = 0; h < 2; ++h) {
+            s[h] += q.step[k] * (load4(dot + 4 * h) + q.bias2);
+            const Counts clear = (Vec)((Counts)s[h] & INT64_MAX) > error * reach[h];  // false for NaN
+            votes[h] += (s[h] >= 0.0) & clear & q.survived[k + 1];
+            open[h] = ~clear;
+        }
+        if (__builtin_expect(any(open[0] | open[1]), 0) && q.survived[k + 1]) {
+            bool zero[8];
+            doubts.note(k + 1, i, open, zero);
+            for (int l = 0; l < 8; ++l) votes[l / 4][l % 4] += zero[l] ? q.survived[k + 1] : 0;
+        }
+    }
+    for (int l = 0; l < 8; ++l) second[l] = votes[l / 4][l % 4];
 }
 
 // Three classes or more, eight rows at a time. The classes play a knock-out tournament, a binary tree
 // whose leaves are the scores: an update changes two leaves, so only the matches on their two paths
-// are played again. The left, lower class wins ties.
+// are played again. The left, lower class wins ties. The second best score tells how clear the victory is.
 class Tournament {
     static constexpr int64_t kRows = 8;
     struct alignas(32) Node {
-        Vec score[2];
+        Vec score[2], second[2];
         Counts winner[2];
     };
     int64_t classes, leaves = 1;
@@ -227,10 +238,14 @@ class Tournament {
 
     NOVIKOFF_INLINE void play(int64_t n) {
         const Node &left = nodes[size_t(2 * n)], &right = nodes[size_t(2 * n + 1)];
+        Node& here = nodes[size_t(n)];
         for (int h = 0; h < 2; ++h) {
             const Counts higher = right.score[h] > left.score[h];
-            nodes[size_t(n)].score[h] = higher ? right.score[h] : left.score[h];
-            nodes[size_t(n)].winner[h] = higher ? right.winner[h] : left.winner[h];
+            const Vec loser = higher ? left.score[h] : right.score[h];
+            const Vec second = higher ? right.second[h] : left.second[h];  // of the winner's side
+            here.score[h] = higher ? right.score[h] : left.score[h];
+            here.second[h] = loser > second ? loser : second;
+            here.winner[h] = higher ? right.winner[h] : left.winner[h];
         }
     }
 
@@ -240,22 +255,25 @@ class Tournament {
         nodes.resize(size_t(2 * leaves));
     }
 
-    // votes[i * classes + c] of rows i = 0 .. 7
-    NOVIKOFF_INLINE void tally(const Sequence& q, const double* dots, int64_t width, const double* bias, int64_t* votes) {
+    // votes[l * classes + c] of rows i + l, l = 0 .. 7, where they are beyond doubt
+    template <class D>
+    NOVIKOFF_INLINE void tally(const Sequence& q, const Prefixes& known, const double* dots, int64_t width, D& doubts,
+                               int64_t i, int64_t* votes) {
         for (int64_t c = 0; c < leaves; ++c)
             for (int h = 0; h < 2; ++h) {
                 nodes[size_t(leaves + c)].score[h] = Vec{} + (c < classes ? 0.0 : -INFINITY);
+                nodes[size_t(leaves + c)].second[h] = Vec{} - INFINITY;
                 nodes[size_t(leaves + c)].winner[h] = Counts{} + c;
             }
         for (int64_t n = leaves - 1; n > 0; --n) play(n);
         std::fill(votes, votes + kRows * classes, 0);
-        for (int64_t i = 0; i < kRows; ++i) votes[i * classes] = q.survived[0];  // all 0: the lowest class
-        const Vec b[2] = {load4(bias), load4(bias + 4)};
+        for (int64_t l = 0; l < kRows; ++l) votes[l * classes] = q.survived[0];  // all 0: the lowest class
+        const Vec reach[2] = {load4(doubts.reach + i), load4(doubts.reach + i + 4)};
         for (int64_t k = 0; k < q.updates; ++k) {
-            const double* dot = dots + q.support[k] * width;
+            const double *dot = dots + q.support[k] * width, error = 2.01 * known.error[size_t(k + 1)];
             int64_t up = leaves + q.label[k], down = leaves + q.rival[k];
             for (int h = 0; h < 2; ++h) {
-                const Vec move = q.step[k] * (load4(dot + 4 * h) + b[h]);
+                const Vec move = q.step[k] * (load4(dot + 4 * h) + q.bias2);
                 nodes[size_t(up)].score[h] += move;
                 nodes[size_t(down)].score[h] -= move;
             }
@@ -264,55 +282,66 @@ class Tournament {
                 play(down);
             }
             for (; up > 0; up /= 2) play(up);
-            for (int64_t i = 0; i < kRows; ++i)
-                votes[i * classes + nodes[1].winner[i / 4][i % 4]] += q.survived[k + 1];
+            Counts open[2];
+            for (int h = 0; h < 2; ++h) open[h] = ~(nodes[1].score[h] - nodes[1].second[h] > error * reach[h]);
+            if (__builtin_expect(any(open[0] | open[1]), 0) && q.survived[k + 1]) {
+                bool zero[8];
+                doubts.note(k + 1, i, open, zero);
+                for (int64_t l = 0; l < kRows; ++l)
+                    if (!open[l / 4][l % 4] || zero[l])
+                        votes[l * classes + nodes[1].winner[l / 4][l % 4]] += q.survived[k + 1];
+                continue;
+            }
+            for (int64_t l = 0; l < kRows; ++l)
+                votes[l * classes + nodes[1].winner[l / 4][l % 4]] += q.survived[k + 1];
         }
     }
 };
 
-inline void tally_many(Tournament& t, const Sequence& q, const double* dots, int64_t width,
-                                       const double* bias, int64_t* votes) {
-    t.tally(q, dots, width, bias, votes);
-}
-
 // ---- all together --------------------------------------------------------------------------------
-// Rows first .. first + count of a block made dense, each scaled, with the scaled square of its bias.
-template <class Block, class Rows>
-Outcome load(Block& block, const Rows& rows, int64_t first, int64_t count, const Sequence& q, double* bias) {
+// Rows first .. first + count of a block made dense, and measured.
+template <class Block, class Rows, class D>
+Outcome load(Block& block, const Rows& rows, int64_t first, int64_t count, const Prefixes& known, D& doubts) {
+    std::fill(std::begin(doubts.reach), std::end(doubts.reach), -1.0);
     for (int64_t i = 0; i < count; ++i) {
         const auto row = rows[first + i];
-        int exponent;
-        Problem problem = measure(row, block.d, q.bias2, exponent);
+        Problem problem = known.measure(row, block.d, doubts.reach[i], doubts.begin[i]);
         if (problem != Problem::none) return {problem, first + i};
-        block.put(row, i, std::ldexp(1.0, -exponent));
-        bias[i] = std::ldexp(q.bias2, -exponent - q.exponent);
+        block.put(row, i);
     }
     return {};
 }
 
 // Votes on a range of rows into `out`: one column (the second class of two) or `classes`.
-// `with_rows(f)` and `with_supports(f)` call f with the matrix as it is stored.
-template <class Block, class WithRows, class WithSupports>
-Outcome votes(const Sequence& q, int64_t d, int64_t n_supports, const WithSupports& with_supports,
-              const WithRows& with_rows, int64_t begin, int64_t end, int64_t* out) {
-    Block block(d);
+// `with_rows(f)` calls f with the matrix as it is stored.
+template <class Block, class Supports, class WithRows>
+Outcome votes(const Sequence& q, const Supports& supports, const WithRows& with_rows, int64_t begin, int64_t end,
+              int64_t* out) {
+    Block block(supports.d);
     constexpr int64_t width = Block::kRows;
     const int64_t columns = q.classes == 2 ? 1 : q.classes;
-    std::vector<double> dots(size_t(n_supports * width));
+    std::vector<double> dots(size_t(supports.n * width));
     std::vector<int64_t> eight(size_t(8 * columns));
     Tournament tournament(q.classes);
-    double bias[width] = {};
+    const Prefixes known(q, supports);
+    Replay replay(q, supports.d);
+    Doubts<width> doubts;
+    doubts.bits.assign(size_t(q.updates + 1), 0);
     for (int64_t first = begin; first < end; first += width) {
         const int64_t count = std::min(width, end - first);
-        Outcome o = with_rows([&](auto& rows) { return load(block, rows, first, count, q, bias); });
+        Outcome o = with_rows([&](auto& rows) { return load(block, rows, first, count, known, doubts); });
         if (o.problem != Problem::none) return o;
-        with_supports([&](auto& supports) { block_dots(block, supports, count, dots.data()); });
+        block_dots(block, supports, count, dots.data());
         for (int64_t i = 0; i < count; i += 8) {
-            if (q.classes == 2) tally_two(q, &dots[size_t(i)], width, bias + i, eight.data());
-            else tally_many(tournament, q, &dots[size_t(i)], width, bias + i, eight.data());
+            if (q.classes == 2) tally_two(q, known, &dots[size_t(i)], width, doubts, i, eight.data());
+            else tournament.tally(q, known, &dots[size_t(i)], width, doubts, i, eight.data());
             std::copy_n(eight.data(), std::min<int64_t>(8, count - i) * columns, out + (first + i) * columns);
         }
-        with_rows([&](auto& rows) { block.clear(rows, first, first + count); });
+        with_rows([&](auto& rows) {
+            if (doubts.last) replay.vote(supports, known, rows, first, doubts.bits.data(), doubts.last, out);
+            block.clear(rows, first, first + count);
+        });
+        doubts.last = 0;
     }
     return {};
 }

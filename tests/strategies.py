@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -11,6 +13,31 @@ cancelling = st.sampled_from([0.0, 1.0, -1.0, 1e16, -1e16, 1e16 + 2, 1e-16, -1e-
 extreme = st.sampled_from([0.0, 1e300, -1e300, 1e-300, -1e-300, 5e-324, -5e-324, 1.0, -2.5, 1e150, -1e-160])
 plain = st.floats(-10, 10, allow_subnormal=True)
 values = st.sampled_from([integers, decimals, cancelling, plain])
+
+# Where something in the code changes hands or leaves the range of float64: exponents of values, and halves of such
+# exponents, because values are multiplied with one another.
+EDGES = (
+    *(-1074, -1073, -1050, -1023, -1022, -1021),  # subnormal numbers
+    *(-969, -968, -961, -960, -959, -901, -900, -899),  # of engine 1, and of its results
+    *(-538, -537, -536, -512, -511, -510),  # squares are subnormal
+    *(-485, -484, -481, -480, -479, -451, -450, -440),  # products are at the edges of engine 1
+    *(-201, -200, -160, -100, -80, 99, 100, 101, 199, 200, 201),  # of the votes' bounds
+    *(440, 499, 500, 501, 511, 512),  # products near 2^1000 and 2^1024
+    *(999, 1000, 1001, 1022, 1023),
+)
+ULP = 2.0**-52
+MANTISSAS = (1.0, 1 + ULP, 1 + 2 * ULP, 1 - ULP / 2, 1.5, 1 + 2.0**-26, 4 / 3)  # they cancel but for the last bits
+
+
+def around(*exponents):
+    """Numbers of about these sizes, which cancel but for their last bits; and 0."""
+    numbers = {math.ldexp(m, e) for m in MANTISSAS for e in exponents if e < 1023 or m < 2}
+    return st.sampled_from([0.0, *sorted(numbers), *sorted(-v for v in numbers)])
+
+
+near_edges = st.sampled_from([around(e) for e in EDGES])  # a data set of one size
+across_edges = st.sampled_from([around(e, 0) for e in EDGES])  # beside ordinary numbers
+hostile = st.one_of(values, near_edges, across_edges)
 
 
 @st.composite

@@ -135,6 +135,12 @@ def test_unit_norms_never_worsen_the_bound(seed, bias, sparse):
     assert "→ 1" in str(told) and told.to_dict()["radius"] == 1
 
 
+@pytest.mark.parametrize("scaling", [5e-324, 1e-170, 1e-100, 1.0, 1e160, 1e308])
+def test_the_radius_of_any_bias_coordinate(scaling):
+    assert radius([[0.0]], intercept_scaling=scaling) == scaling
+    assert radius([[3 * scaling / 4]], intercept_scaling=scaling) == pytest.approx(1.25 * scaling, abs=5e-324)
+
+
 @given(datasets(3, st.just(integers)), st.sampled_from(["positive", "mistake"]), st.booleans())
 def test_risk_counts_the_mistakes_of_the_twin(data, ties, two):
     """The 0–1 loss of fixed weights is what the specification calls a mistake."""

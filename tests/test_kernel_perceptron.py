@@ -158,6 +158,43 @@ def test_votes_are_those_of_all_hypotheses(data, n_classes, multiclass):
     assert np.array_equal(model.predict(tests), best)
 
 
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "laplacian"])
+@given(datasets(3, max_rows=8, max_features=2), st.sampled_from([2, 3]), MULTICLASS)
+def test_votes_are_those_of_the_exact_sums(name, data, n_classes, multiclass):
+    """Decimals, cancellation: a score within rounding of 0 votes as the sum of the kernel values does."""
+    X, y = data
+    y = np.minimum(y, n_classes - 1)
+    model = KernelPerceptron(
+        name, multiclass=multiclass, order="cyclic", max_epochs=4, fit_intercept=False, gamma=0.1
+    ).fit(X, y)
+    tests = np.vstack([X, X[::-1] * 3, -X])
+    twin = twin_of(model, gram_of(model, X, X), y, 4)
+    votes = np.array(twin.votes(gram_of(model, tests, X)))
+    found = model.decision_function(tests) * max(twin.visits, 1)
+    np.testing.assert_allclose(found, votes[:, 0] if n_classes == 2 else votes, rtol=1e-12, atol=1e-9)
+
+
+def test_a_kernel_score_that_a_division_loses():
+    """The average of 5e-324 over three visits rounds to 0, and is none."""
+    X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
+    model = KernelPerceptron("linear", fit_intercept=False, order="cyclic", max_epochs=3).fit(X, y)
+    model.set_params(predict_with="averaged")
+    sign = np.sign(model.decision_function([[1.0]]))
+    tiny = np.array([[5e-324], [-5e-324]])
+    assert np.sign(model.decision_function(tiny)).tolist() == [*sign, *-sign]
+
+
+@pytest.mark.parametrize(("values", "told"), [([1.0, 2.0], ""), ([0.1, 0.2], " for the kernel values as rounded")])
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
+def test_the_report_says_what_was_checked(name, values, told, tmp_path):
+    told = " for the kernel values as rounded" if name == "rbf" else told
+    model = KernelPerceptron(name, gamma=1, fit_intercept=False).fit(np.diag(values), [0, 1])
+    line = f"separated: every row lies strictly on its own side, checked exactly{told}\n"
+    assert line in str(model.report())
+    model.save(tmp_path / "model")
+    assert line in str(KernelPerceptron.load(tmp_path / "model").report())
+
+
 # ---- independence ------------------------------------------------------------------------------------
 def rows_and_labels(n=120, d=6, classes=3, seed=0):
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ from novikoff.arrays import rows_of
 from novikoff.model import Model, Settings
 from novikoff.parameters import RULES
 from novikoff.reference import Twin
-from strategies import datasets, extreme, integers, values
+from strategies import across_edges, datasets, extreme, integers, near_edges, values
 
 rules = st.sampled_from(RULES)
 
@@ -109,6 +109,25 @@ def test_extreme_values_equal_the_twin(data, rule):
                 training.fit(layout, y, 2, settings(twin), plan)
         else:
             assert_same(training.fit(layout, y, 2, settings(twin), plan)[0], twin)
+
+
+@pytest.mark.parametrize("bias_square", [0.0, 1.0, 1e-200, 1e200])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@given(data=st.data(), rule=rules)
+def test_values_at_every_threshold_equal_the_twin(n_classes, bias_square, data, rule):
+    """Sizes at which products underflow, overflow or meet a limit of the filters, cancelling in their last bits."""
+    X, y = data.draw(datasets(n_classes, near_edges | across_edges, max_rows=6, max_features=3))
+    twin = Twin(n_classes, X.shape[1], rule=rule, bias_square=bias_square)
+    too_large = overflows(twin, lambda: [twin.epoch(X, y) for _ in range(2)])
+    plan = training.Plan(max_epochs=2, order="cyclic")
+    for layout in (X, sp.csr_array(X)):
+        if too_large:
+            with pytest.raises(OverflowError, match="scale X by"):
+                training.fit(layout, y, n_classes, settings(twin), plan)
+        else:
+            model, run = training.fit(layout, y, n_classes, settings(twin), plan)
+            if len(run.history) == 2:
+                assert_same(model, twin)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
@@ -14,7 +14,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from novikoff import Perceptron, VotedPerceptron
+from novikoff.model import Scorer
 from novikoff.reference import Twin, vote
+from strategies import datasets, hostile
 
 # Most of these data cannot be separated, and the fit rightly says so.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -80,6 +82,85 @@ def test_votes_are_the_twins(classes, rule, bias, data):
     assert model.survived_.sum() == twin.visits
     scores = model.decision_function(tests)
     assert (scores >= 0 if classes == 2 else scores.argmax(axis=1)).astype(int).tolist() == expected
+
+
+def test_a_rounded_hypothesis_votes_for_itself():
+    """w_k·x = (−1/3 + … )·1/3 is −2⁻⁵⁴ or so for the weights that the run held; their prefix sums cancel to 0."""
+    X, y = np.array([[-1 / 3], [-1.0]]), np.array([0, 1])
+    model = VotedPerceptron(fit_intercept=False, order="cyclic", max_epochs=3).fit(X, y)
+    assert model.predict([[1 / 3]]).tolist() == [0]
+    assert model.decision_function([[1 / 3]]).tolist() == [-4 / 6]
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@given(data=st.data())
+def test_votes_are_those_of_the_weights_that_the_run_held(classes, data):
+    """Decimals, cancellation, and sizes at every threshold: by each w_k as training rounded it, exactly."""
+    X, y = data.draw(datasets(classes, hostile, max_rows=8, max_features=3))
+    rule = data.draw(st.sampled_from(["perceptron", "normalized", "pa1"]))
+    bias = data.draw(st.sampled_from([0.0, 1.0, 0.01, 1e-200, 1e200]))
+    epochs = data.draw(st.integers(1, 3))
+    tests = np.vstack([X, -X, X[::-1] * data.draw(st.sampled_from([3.0, 0.1, 1 / 3]))])
+    assume(np.isfinite(tests).all())
+    size = {"fit_intercept": bias > 0, "intercept_scaling": np.sqrt(bias) if bias else 1.0}
+    model = VotedPerceptron(rule, order="cyclic", max_epochs=epochs, **size)
+    try:
+        model.fit(X, y)
+    except OverflowError:
+        return
+    twin = Twin(classes, X.shape[1], rule=rule, bias_square=model._model.settings.bias_square)
+    with np.errstate(over="ignore", invalid="ignore"):  # of running sums that nobody asks for
+        expected = vote(X, y, np.tile(np.arange(len(X)), model.n_epochs_), tests, twin)
+    assert model.predict(tests).tolist() == expected
+    assert model.predict(sp.csr_array(tests)).tolist() == expected
+    sparse = VotedPerceptron(rule, order="cyclic", max_epochs=epochs, **size).fit(sp.csr_array(X), y)
+    assert sparse.predict(tests).tolist() == expected
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_thousands_of_votes_on_decimals(classes):
+    """Most of these rows have a hypothesis whose score is 0 in real numbers and not in its own rounding, or v.v."""
+    rng = np.random.default_rng(classes)
+    for _ in range(12):
+        d = int(rng.integers(1, 4))
+        X, y = rng.integers(-3, 4, (12, d)) / 10, rng.integers(0, classes, 12)
+        y[:classes] = np.arange(classes)
+        tests = rng.integers(-5, 6, (100, d)) / 10
+        bias = bool(rng.integers(2))
+        model = VotedPerceptron(fit_intercept=bias, order="cyclic", max_epochs=4).fit(X, y)
+        twin = Twin(classes, d, bias_square=float(bias))
+        expected = vote(X, y, np.tile(np.arange(12), model.n_epochs_), tests, twin)
+        assert model.predict(tests).tolist() == expected
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_doubtful_votes_in_many_blocks(classes):
+    """Rows of one value, as in phishing: sums are within rounding of 0 again and again; against weights written out."""
+    rng = np.random.default_rng(3)
+    X = 0.18257 * (rng.random((90, 40)) < 0.3)
+    y, tests = rng.integers(0, classes, 90), 0.18257 * (rng.random((113, 40)) < 0.3)
+    found = []
+    for layout, rows in ((X, tests), (sp.csr_array(X), sp.csr_array(tests)), (X, sp.csr_array(tests))):
+        model = VotedPerceptron(fit_intercept=False, order="cyclic", max_epochs=3, n_jobs=2).fit(layout, y)
+        found.append(model.decision_function(rows))
+    votes = np.zeros((113, classes), dtype=int)
+    W, b = np.zeros((1 if classes == 2 else classes, 40)), np.zeros(1 if classes == 2 else classes)
+
+    def cast(count):
+        votes[np.arange(113), Scorer.from_weights(W, b).predict(tests)] += count
+
+    cast(model.survived_[0])
+    for k, (m, tau) in enumerate(zip(model.update_support_, model.update_step_, strict=True)):
+        z = model.support_vectors_[m]
+        for c, step in (
+            ((0, tau),) if classes == 2 else ((model.update_label_[k], tau), (model.update_rival_[k], -tau))
+        ):
+            W[c] += step * z
+        cast(model.survived_[k + 1])
+    visits = model.survived_.sum()
+    expected = (votes[:, 1] - votes[:, 0]) / visits if classes == 2 else votes / visits
+    for scores in found:
+        np.testing.assert_array_equal(scores, expected)
 
 
 @pytest.mark.parametrize("classes", [2, 4])

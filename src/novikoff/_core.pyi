@@ -326,7 +326,6 @@ def votes(
     survived: Order,
     classes: int,
     bias_square: float,
-    exponent: int,
     rows: Rows,
     begin: int,
     end: int,

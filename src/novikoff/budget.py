@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.arrays import in_order, is_sparse, rows_of
+from novikoff.averaging import per_visit
 from novikoff.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows, in_parallel
 from novikoff.model import Floats, Ints, UnsortedIndices, raise_problem, threads
 
@@ -197,15 +198,15 @@ class BudgetLearner(ABC):
 
     # -- predicting
     def scores(self, X: Any, *, averaged: bool, n_jobs: int | None = None) -> Floats:
-        """(n, columns) scores by the last or the averaged coefficients; signs are exact."""
+        """(n, columns) scores by the last or the averaged coefficients; signs and winners are exact."""
         if averaged:
             self._check_average()
         scores = self._scores(X, averaged=averaged, jobs=threads(n_jobs))
-        return scores / self.n_visits if averaged and self.n_visits else scores
+        return per_visit(scores, self.n_visits if averaged and self.n_visits else 1)
 
     @abstractmethod
     def _scores(self, X: Any, *, averaged: bool, jobs: int) -> Floats:
-        """Scores; the averaged ones times the number of visits."""
+        """Scores, signs and winners exact; the averaged ones times the number of visits."""
 
     def winners(self, scores: Floats) -> Ints:
         """The class of each row by its scores."""
@@ -431,8 +432,15 @@ class _CalledLearner(BudgetLearner):
             panel.values(rows, None, begin, end, values)
             part, sizes = values @ alpha.T, np.abs(values) @ np.abs(alpha.T)
             for i, c in np.argwhere(np.abs(part) <= (len(self.taken) + 8) * 1.01 * UNIT * sizes).tolist():
-                part[i, c] = _core.exact_dot(alpha[c], values[i])[1]
+                sign, value = _core.exact_dot(alpha[c], values[i])
+                part[i, c] = value or 5e-324 * sign
             out[begin:end] = part
+            if self.n_columns > 1:
+                room = (len(self.taken) + 8) * 1.01 * UNIT * sizes.max(axis=1) + 1e-300
+                top = part.max(axis=1)
+                near = part >= (top - 2.01 * room)[:, None]
+                for i in np.flatnonzero(near.sum(axis=1) > 1).tolist():
+                    _settle_winner(out[begin + i], np.flatnonzero(near[i]).tolist(), alpha, values[i])
         return out
 
     def __getstate__(self) -> dict[str, Any]:
@@ -442,6 +450,16 @@ class _CalledLearner(BudgetLearner):
         vars(self).update({k: v for k, v in state.items() if k != "state"})
         self.native = _core.Budgeted(*self._policy())
         self.native.set_state(state["state"])
+
+
+def _settle_winner(scores: Floats, among: list[int], alpha: Floats, values: Floats) -> None:
+    """Make the first of the highest scores the exact one, of those columns that it is among."""
+    best, both = among[0], np.concatenate([values, values])
+    for c in among[1:]:
+        if _core.exact_dot(np.concatenate([alpha[c], -alpha[best]]), both)[0] > 0:
+            best = c
+    if scores.argmax() != best:
+        scores[best] = np.nextafter(scores.max(), np.inf)
 
 
 def budget_learner(

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.arrays import is_sparse, with_one_index_width
+from novikoff.averaging import per_visit
 from novikoff.kernels import UNIT, Kernel, Panel, Rows, in_parallel
 from novikoff.model import Floats, Ints, threads
 
@@ -183,13 +184,15 @@ class DualModel:
 
         in_parallel(add, range(0, n, PART), threads(n_jobs))
         bound *= (len(self.support) + 4) * UNIT * 1.01
-        if averaged and self.n_visits:
-            scores, bound = scores / self.n_visits, bound / self.n_visits
-        self._settle(X, scores, bound, alpha, self.n_visits if averaged and self.n_visits else 1)
-        return scores
+        self._settle(X, scores, bound, alpha)
+        return per_visit(scores, divisor)
 
-    def _settle(self, X: Any, scores: Floats, bound: Floats, alpha: Floats, visits: int) -> None:
-        """Make signs, and the place of the first of the highest scores, those of the exact sums."""
+    def _settle(self, X: Any, scores: Floats, bound: Floats, alpha: Floats) -> None:
+        """Make signs, and the place of the first of the highest scores, those of the exact sums.
+
+        A bound that underflows to 0 is that of sums below 2⁻¹⁰²¹: α is whole there, so that they are
+        multiples of 2⁻¹⁰⁷⁴ which float64 holds.
+        """
         close = (np.abs(scores) <= bound) & (bound > 0)
         if self.n_columns > 1:
             place = np.arange(len(scores)), scores.argmax(axis=1)
@@ -205,18 +208,16 @@ class DualModel:
             some = open_rows[begin : begin + size]
             values = self.values(X[some])
             for row, line in zip(some.tolist(), values, strict=True):
-                self._settle_row(scores[row], close[row] | rivals[row], rivals[row], alpha, line, visits)
+                self._settle_row(scores[row], close[row] | rivals[row], rivals[row], alpha, line)
 
     @staticmethod
-    def _settle_row(
-        scores: Floats, doubtful: Any, rivals: Any, alpha: Floats, values: Floats, visits: int
-    ) -> None:
+    def _settle_row(scores: Floats, doubtful: Any, rivals: Any, alpha: Floats, values: Floats) -> None:
         def exact(factors: Floats) -> tuple[int, float]:
             return _core.exact_dot(np.ascontiguousarray(factors), values)
 
         for c in np.flatnonzero(doubtful).tolist():
             sign, value = exact(alpha[:, c])
-            scores[c] = value / visits if sign == 0 or value / visits else sign * 5e-324
+            scores[c] = value or sign * 5e-324
         among = np.flatnonzero(rivals).tolist()
         if among:
             best = among[0]

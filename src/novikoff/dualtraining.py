@@ -124,8 +124,10 @@ def judge(learner: Learner, run: Run) -> None:
     the others can spare.
     """
     if isinstance(learner, ConjunctionLearner):
+        run.whole_values = True  # powers of two, however large
         learner.judge(run)
         return
+    run.whole_values = learner.rounding.whole
     found, squares = _smallest(learner), learner.squares()
     run.consistent = not found.wrong
     if run.consistent and not found.strict and learner.earlier.kernel.offset > 0:
@@ -238,6 +240,7 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
         order="rows as they came" if run.as_given else order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         log2_radius=model.log2_reach if math.isinf(radius) else None,
+        values_rounded=not run.whole_values,
     )
 
 

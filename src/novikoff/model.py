@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.arrays import first_not_finite, in_order, rows_of
+from novikoff.averaging import mean_weights
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -194,14 +195,11 @@ class Learner:
             setattr(self.native, name, value)
 
     def averaged(self) -> tuple[Floats, Floats]:
-        """The mean of the weights after each visit: (T·w − sums)/T."""
+        """The mean of the weights after each visit: (T·w − u)/T."""
         t = float(self.native.visits)
         if self.weight_sums is None or self.bias_sums is None or not t:
             return self.weights, self.bias
-        mean = t * self.weights
-        mean -= self.weight_sums
-        mean /= t
-        return mean, (t * self.bias - self.bias_sums) / t
+        return mean_weights(self.weights, self.weight_sums, t), mean_weights(self.bias, self.bias_sums, t)
 
     def n_columns(self) -> int:
         return 1 if self.n_classes == 2 else self.n_classes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from novikoff import _core
+from novikoff.averaging import mean_weights
 from novikoff.labels import precedes
 from novikoff.parameters import check_parameters, default, document
 
@@ -183,7 +184,7 @@ class OnlinePerceptron(_core.OnlineLearner):
         w = cast("NDArray[np.float64]", state[weights])
         visits = float(self.n_visits_)
         if self.average and visits:
-            w = (visits * w - state[sums]) / visits
+            w = mean_weights(w, cast("NDArray[np.float64]", state[sums]), visits)
         return np.ascontiguousarray(w.T)
 
     def get_params(self) -> dict[str, Any]:

@@ -158,13 +158,20 @@ class Twin:
         t = float(self.visits)
         if not t:
             return self.weights, self.bias
-        return (t * self.weights - self.weight_sums) / t, (t * self.bias - self.bias_sums) / t
+        return _mean(self.weights, self.weight_sums, t), _mean(self.bias, self.bias_sums, t)
 
     def predict(self, x: Floats) -> int:
         """The class of one row under the last weights."""
         if self.classes == 2:
             return int(self.score(x, 0) >= 0)
         return max(range(self.classes), key=lambda c: (self.score(x, c), -c))
+
+
+def _mean(w: Floats, u: Floats, t: float) -> Floats:
+    """(t·w − u)/t; where that overflows, w − u/t."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (t * w - u) / t
+    return np.where(np.isfinite(mean), mean, w - u / t)
 
 
 def vote(

@@ -43,6 +43,7 @@ class Report:
     n_shards: int = 0  # on how many shards weights were mixed; 0: there was no mixing
     mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
     what: str = "rows"  # what the examples are
+    values_rounded: bool = False  # kernel values: decisions are then exact for the rounded ones
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -84,7 +85,8 @@ class Report:
         if self.verdict == "separated":
             if self.what == "sentences":
                 return "separated: every sentence's own labels are strictly above all others, checked exactly"
-            return "separated: every row lies strictly on its own side, checked exactly"
+            told = " for the kernel values as rounded" if self.values_rounded else ""
+            return f"separated: every row lies strictly on its own side, checked exactly{told}"
         if self.consistent:
             tied = "scores are equal" if self.what == "sentences" else "score is exactly 0"
             return f"undecided: consistent (no training error), but some {tied}"

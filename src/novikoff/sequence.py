@@ -1,13 +1,12 @@
 """A run as the sequence of its updates: what prediction by vote needs, and no weight vector more.
 
-The hypotheses are w₀ = 0 and w_k = w_{k−1} + τ_k·z_k, where z_k is one of the distinct rows that caused
-updates (the supports), and w_k survived c_k visits. Memory: the supports' nonzeros, and a few numbers
-an update.
+The hypotheses are w₀ = 0 and w_k = w_{k−1} + τ_k·z_k, rounded as training rounds, where z_k is one of the
+distinct rows that caused updates (the supports), and w_k survived c_k visits. Memory: the supports'
+nonzeros, and a few numbers an update.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -24,7 +23,6 @@ Counts = npt.NDArray[np.int64]
 
 BLOCK = 48  # rows that the native loop takes at a time
 CALL_PRODUCTS = 1 << 31  # multiplications of one native call: less than a second, then Python may interrupt
-SAFE_EXPONENT = 400  # supports of sizes from 2**-400 to 2**400 are voted with as they are
 
 
 class _Chunk(NamedTuple):
@@ -46,7 +44,7 @@ class UpdateSequence:
         self.n_classes, self.bias_square = n_classes, bias_square
         self.n_rows = self.n_visits = self._n_supports = 0
         self._chunks: list[_Chunk] = []
-        self._ready: tuple[_core.Rows, Floats, int] | None = None
+        self._ready: _core.Rows | None = None
 
     def append(self, recorded: tuple[Counts, Ints, Ints, Floats, Counts], X: Any, n_visits: int) -> None:
         """Go on with the recorded updates of a learner over `X`, which has made `n_visits` visits in all."""
@@ -93,34 +91,19 @@ class UpdateSequence:
         return np.diff(self.whole.visit, prepend=0, append=self.n_visits)
 
     # -- voting --------------------------------------------------------------------------------------
-    def _prepared(self) -> tuple[_core.Rows, Floats, int]:
-        """(supports, steps, e), both scaled by powers of two (supports by 2⁻ᵉ) so that no sum overflows."""
-        if self._ready is None:
-            whole = self.whole
-            values = whole.vectors.data if sp.issparse(whole.vectors) else whole.vectors
-            size = max(float(np.abs(values).max(initial=0)), math.sqrt(self.bias_square))
-            exponent = math.frexp(size)[1]
-            vectors, step = whole.vectors, whole.step
-            if abs(exponent) <= SAFE_EXPONENT:
-                exponent = 0
-            else:
-                vectors = np.ldexp(values, -exponent)
-                if sp.issparse(whole.vectors):
-                    csr = whole.vectors
-                    vectors = sp.csr_array((vectors, csr.indices, csr.indptr), shape=csr.shape)
-            largest = math.frexp(float(np.abs(step).max(initial=0)))[1]
-            if abs(largest) > SAFE_EXPONENT:
-                step = np.ldexp(step, -largest)
-            self._ready = rows_of(vectors), step, exponent
-        return self._ready
-
     def votes(self, X: Any, n_jobs: int | None = None) -> Counts:
-        """Votes on each row: for the second of two classes, (n,), or for each class, (n, n_classes)."""
+        """Votes on each row: for the second of two classes, (n,), or for each class, (n, n_classes).
+
+        Each hypothesis votes as the weights that training held would: by the exact sign of w_k·x, or the
+        exact argmax.
+        """
         n, jobs = X.shape[0], threads(n_jobs)
         out = np.empty((n, 1 if self.n_classes == 2 else self.n_classes), dtype=np.int64)
-        supports, step, exponent = self._prepared()
-        updates = self.whole.used, step, self.whole.label, self.whole.rival, self.survived
-        rest = self.n_classes, self.bias_square, exponent, rows_of(X)
+        if self._ready is None:
+            self._ready = rows_of(self.whole.vectors)
+        supports, whole = self._ready, self.whole
+        updates = whole.used, whole.step, whole.label, whole.rival, self.survived
+        rest = self.n_classes, self.bias_square, rows_of(X)
 
         def call(part: tuple[int, int]) -> tuple[str, int]:
             return _core.votes(supports, *updates, *rest, *part, out)

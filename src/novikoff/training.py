@@ -67,6 +67,7 @@ class Run:
     shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
     n_shards: int = 0  # on how many shards weights were mixed
     mixed: float = 0.0  # and then Σ μ·k: what the rule's bound speaks of, each shard's by its mixing weight
+    whole_values: bool = False  # of a kernel: they are whole numbers, so that none of them was rounded
 
 
 # ---- what is visited ---------------------------------------------------------------------------------

@@ -57,9 +57,10 @@ class VotedPerceptron(PerceptronClassifier):
     -----
     The run is stored as its sequence of updates, never as a list of weight vectors: memory is the
     nonzeros of the supports plus a few numbers an update. A prediction takes one dot product a support
-    and one addition an update. These are float64 sums in a fixed order, so votes do not depend on
-    storage, threads or machine; a w_k whose score is within rounding of 0 may vote either way. On
-    integers and other numbers whose sums are exact so are the votes.
+    and one addition an update: prefix sums in float64, with a bound on how far each may be from the
+    score of the w_k that the run held, rounded as training rounded it. Where that leaves a doubt w_k is
+    made again, and the sign, or the argmax, is the exact one. So votes do not depend on storage, threads
+    or machine, and on integers and other numbers whose sums are exact there is never a doubt.
 
     `partial_fit` takes its classes from the first call (`classes=` declares those yet to come), or from the
     first two where its rows have but one.

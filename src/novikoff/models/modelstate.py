@@ -251,6 +251,7 @@ def run_state(run: Run) -> State:
     The witness has the model's last weights, and a bias of its own.
     """
     dropped = ("history", "witness", "interrupted", *(() if run.n_shards else ("n_shards", "mixed")))
+    dropped += () if run.whole_values else ("whole_values",)
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
     facts["history"] = [
         {k: v for k, v in record.items() if k not in PASSING and type(v) in (int, float)}
@@ -286,6 +287,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
         n_shards=count(facts, "n_shards") if "n_shards" in facts else 0,
         mixed=number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
+        whole_values=fact(facts, "whole_values", bool) if "whole_values" in facts else False,
     )
 
 

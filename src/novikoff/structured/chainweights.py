@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
+from novikoff.averaging import mean_weights
 from novikoff.model import zeros
 from novikoff.structured.sequences import Floats, Ids, Offsets
 
@@ -199,7 +200,11 @@ class Scorer:
         """The mean of the weights where there are sums, else the last ones."""
         w, a, self.scale = pairs.w, transitions, 1.0
         if pairs.u is not None and sums is not None and visits:
-            w, a, self.scale = visits * w - pairs.u, visits * a - sums, float(visits)
+            with np.errstate(over="ignore", invalid="ignore"):
+                w, a, self.scale = visits * pairs.w - pairs.u, visits * transitions - sums, float(visits)
+            if not (np.isfinite(w).all() and np.isfinite(a).all()):  # the mean itself is finite
+                w, a = (mean_weights(*both, visits) for both in ((pairs.w, pairs.u), (transitions, sums)))
+                self.scale = 1.0
         self.w, self.a, self.pairs, self.allowed = w, a, pairs, allowed
         self.n_labels = len(allowed.start)
         padded = np.zeros((self.n_labels, stride(self.n_labels)))

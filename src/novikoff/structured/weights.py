@@ -20,6 +20,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.averaging import mean_weights
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -261,8 +263,9 @@ class NamedLearner(Learner):
 
     def averaged(self) -> Weights:
         t = float(max(self.visits, 1))
-        sums = self.sums
-        return Weights({name: (t * w - sums[name]) / t for name, w in self._weights.items()})
+        last = self.values_at(self._weights)
+        sums = np.array([self.sums[name] for name in self._weights], dtype=np.float64)
+        return Weights(zip(self._weights, mean_weights(last, sums, t).tolist(), strict=True))
 
     def difference(self, good: Any, bad: Any, where: str) -> tuple[list[Hashable], Floats]:
         if not (isinstance(good, Mapping) and isinstance(bad, Mapping)):
@@ -318,7 +321,7 @@ class ArrayLearner(Learner):
 
     def averaged(self) -> Floats:
         t = float(max(self.visits, 1))
-        return _read_only((t * self.array - self.sums) / t)
+        return _read_only(mean_weights(self.array, self.sums, t))
 
     def difference(self, good: Any, bad: Any, where: str) -> tuple[Any, Floats]:
         sparse = isinstance(good, Sparse)

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from novikoff import _core
-from novikoff.arrays import is_sparse, rows_of
+from novikoff.arrays import is_sparse
 from novikoff.model import Floats, Scorer
-from novikoff.theory.problem import Problem, read_problem
+from novikoff.theory.problem import Problem, read_problem, row_lengths
 
 
 # ---- vectors -----------------------------------------------------------------------------------------
@@ -176,7 +175,7 @@ def stepped(problem: Problem, rule: str) -> Problem:
     """The problem whose z are what the rule adds to w: for 'normalized' every row scaled to norm 1."""
     if rule != "normalized":
         return problem
-    norms = _core.row_norms(rows_of(problem.X), problem.bias**2)
+    norms = row_lengths(problem.X, problem.bias)
     weights = 1 / np.where(norms > 0, norms, 1.0)
     if problem.weights is not None:
         weights = weights * problem.weights

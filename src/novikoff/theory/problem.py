@@ -166,10 +166,7 @@ class Problem:
 
     def lengths(self) -> Floats:
         """‖z‖ of every row: √2·‖x̃‖ with three classes or more."""
-        if not self.bias or MODERATE[0] < self.bias < MODERATE[1]:
-            norms = _core.row_norms(rows_of(self.X), self.bias**2)
-        else:
-            norms = np.hypot(_core.row_norms(rows_of(self.X), 0.0), self.bias)
+        norms = row_lengths(self.X, self.bias)
         with np.errstate(over="ignore", under="ignore"):
             norms = norms * math.sqrt(2) if self.is_joint else norms
             return norms if self.weights is None else norms * self.weights
@@ -300,6 +297,13 @@ class Problem:
         """The same problem for these rows only."""
         weights = None if self.weights is None else self.weights[rows]
         return Problem(self.X[rows], self.labels[rows], self.classes, self.bias, weights)
+
+
+def row_lengths(X: Any, bias: float) -> Floats:
+    """‖x̃‖ of every row, though the square of the bias coordinate be beyond the range of floats."""
+    if not bias or MODERATE[0] < bias < MODERATE[1]:
+        return _core.row_norms(rows_of(X), bias * bias)
+    return np.hypot(_core.row_norms(rows_of(X), 0.0), bias)
 
 
 def read_problem(

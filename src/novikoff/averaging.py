@@ -1,0 +1,46 @@
+"""The mean of a run's weights, from the last ones and one running sum.
+
+With w the weights after T visits and u = Σ (visits before it)·(its step), over the updates, the mean of the weights
+after each visit is w̄ = (T·w − u)/T.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def mean_weights(weights: Floats, sums: Floats, visits: float) -> Floats:
+    """(T·w − u)/T; where T·w overflows, w − u/T, because the mean of finite weights is finite.
+
+    >>> mean_weights(np.array([3.0, 1e308]), np.array([2.0, 1e308]), 4.0)
+    array([2.5e+000, 7.5e+307])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = visits * weights
+        mean -= sums
+        mean /= visits
+        beyond = ~np.isfinite(mean)
+        if beyond.any():
+            largest = np.finfo(np.float64).max  # which rounding alone can exceed
+            mean[beyond] = np.clip(weights[beyond] - sums[beyond] / visits, -largest, largest)
+    return mean
+
+
+def per_visit(scores: Floats, visits: float) -> Floats:
+    """(n, columns) scores divided by the visits; rounding loses no sign and no first of the highest.
+
+    >>> per_visit(np.array([[-5e-324, 5e-324, 1e-323]]), 4.0)
+    array([[-4.94065646e-324,  4.94065646e-324,  9.88131292e-324]])
+    """
+    if visits == 1:
+        return scores
+    mean: Floats = scores / visits
+    lost = (mean == 0) & (scores != 0)
+    mean[lost] = np.copysign(5e-324, scores[lost])
+    place = scores.argmax(axis=1)
+    moved = np.flatnonzero(mean.argmax(axis=1) != place)
+    mean[moved, place[moved]] = np.nextafter(mean[moved].max(axis=1, initial=-np.inf), np.inf)
+    return mean
