@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike, fspath
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -218,7 +219,7 @@ class OnlinePerceptron(_core.OnlineLearner):
             if held is not None:
                 values = np.asarray(state[name])
                 held.reshape(len(values), -1)[:, : values.shape[1]] = values
-        for name in ("visits", "mistakes", "updates", "step_sum", "radius", "largest_row", "most_stored"):
+        for name in (*_COUNTS, *_MEASURES, *_OUTWARD):
             setattr(learner.native, name, state[name])
         learner.reset_norm()
         return model
@@ -241,7 +242,7 @@ class OnlinePerceptron(_core.OnlineLearner):
         for name in ("weights", "bias", "weight_sums", "bias_sums"):
             if name in state:
                 arrays |= pack_rows(name, state[name])
-        facts = {name: state[name] for name in ("classes", *_COUNTS, *_MEASURES, "wide", "norm2")}
+        facts = {name: state[name] for name in ("classes", *_COUNTS, *_MEASURES, *_OUTWARD, "wide", "norm2")}
         write_file(path, {"parameters": params, "state": facts}, arrays, "online")
 
     @classmethod
@@ -278,11 +279,12 @@ class OnlinePerceptron(_core.OnlineLearner):
 
 _COUNTS = ("visits", "updates", "mistakes", "most_stored")
 _MEASURES = ("step_sum", "radius", "largest_row")
+_OUTWARD = ("square_low", "square_high", "drift")  # files of earlier versions have none of them
 
 
 def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """The state in a file, checked, as the core takes it."""
-    from novikoff.models.modelstate import count, fact, number, unpack_rows
+    from novikoff.models.modelstate import count, fact, number, unpack_rows, widen
     from novikoff.models.onlinestate import labels_from_state, names_from_state
 
     labels = labels_from_state(facts, model.classes)
@@ -297,6 +299,12 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
     state |= {name: count(facts, name) for name in _COUNTS} | {
         name: number(facts, name, 0.0) for name in _MEASURES
     }
+    if "drift" in facts:
+        state |= {name: number(facts, name, 0.0) for name in _OUTWARD}
+    else:
+        old = SimpleNamespace(**state)
+        widen(old)
+        state |= {name: getattr(old, name) for name in ("radius", *_OUTWARD)}
     norms = fact(facts, "norm2", list)
     if not all(type(v) is float and v >= 0 for v in norms):
         raise ValueError("norm2 is not a list of numbers ≥ 0")

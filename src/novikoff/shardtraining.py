@@ -202,10 +202,10 @@ class LinearMethod(Method):
 
     def smallest(
         self, shard: Shard, table: Table, standing: Standing, part: int, bias: Floats, how: dict[str, bool]
-    ) -> tuple[float, int, bool]:
+    ) -> tuple[float, int, bool, float]:
         """The smallest weight·d of a shard's rows under learner `part` with another bias: see `training`."""
         if not shard.n_rows:
-            return np.inf, -1, False
+            return np.inf, -1, False, np.inf
         model = self.model(table, standing.parts)
         learner = model.learners[part]
         learner.bias[...] = bias
@@ -229,17 +229,19 @@ class LinearMethod(Method):
         return total
 
 
-def smallest_of_all(found: Sequence[tuple[float, int, bool]], *, stop: bool) -> tuple[float, int, bool]:
+def smallest_of_all(
+    found: Sequence[tuple[float, int, bool, float]], *, stop: bool
+) -> tuple[float, int, bool, float]:
     """What `smallest` found on each shard as if they were gone over one after the other.
 
     With `stop`, up to the first that has a wrong row. Which row it was is not told.
 
-    >>> smallest_of_all([(2.0, 7, False), (-1.0, 3, True), (-5.0, 0, True)], stop=True)
-    (-1.0, -1, True)
+    >>> smallest_of_all([(2.0, 7, False, 2.0), (-1.0, 3, True, -1.0), (-5.0, 0, True, -5.0)], stop=True)
+    (-1.0, -1, True, -1.0)
     """
-    value, wrong = np.inf, False
-    for one, _, erred in found:
-        value, wrong = min(value, one), wrong or erred
+    value, wrong, least = np.inf, False, np.inf
+    for one, _, erred, lower in found:
+        value, wrong, least = min(value, one), wrong or erred, min(least, lower)
         if wrong and stop:
             break
-    return float(value), -1, wrong
+    return float(value), -1, wrong, float(least)

@@ -14,7 +14,8 @@ from novikoff.arrays import is_sparse
 from novikoff.labels import LabelRuns, as_text
 from novikoff.model import Floats, Settings
 from novikoff.sources.features import Features
-from novikoff.summary import over_square, theorem
+from novikoff.outward import at_least, at_most, ceil_text, down, floor_text, up
+from novikoff.summary import theorem
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
 from novikoff.theory.bounds import Bound
@@ -47,8 +48,9 @@ class Bracket:
         if not math.isfinite(self.upper):
             return "nothing is known about γ"
         if self.lower <= 0:
-            return f"γ ≤ {self.upper:.6g}" if self.upper > 0 else "γ ≤ 0: no margin at all"
-        return f"{self.lower:.6g} ≤ γ ≤ {self.upper:.6g}"
+            proved = "γ ≤ 0: nothing separates these rows (proved)"
+            return f"γ ≤ {ceil_text(self.upper)}" if self.upper > 0 else proved
+        return f"{floor_text(self.lower)} ≤ γ ≤ {ceil_text(self.upper)}"
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Diagnosis:
     fit_intercept: bool
     intercept_scaling: float
     ties: str
-    radius: float  # R, in the lifted space
+    radius: float  # R, in the lifted space, rounded up
+    radius_square: tuple[float, float]  # no more than R², and no less
     row_radius: float  # the largest ‖x‖, without the bias coordinate
     spread: float  # the largest distance from the mean row; NaN for sparse rows
     heaviest: float  # the largest weight of a row
@@ -128,9 +131,11 @@ class Diagnosis:
             for rule, name, margin in zip(
                 KINDS, ("Novikoff", "normalized"), (self.margin, self.unit_margin), strict=True
             ):
-                formula, top = theorem(Settings(rule=rule), self.radius, self.heaviest, copies)
-                low, high = over_square(top, margin.upper), over_square(top, margin.lower)
-                parts = {"R²": top, "gamma_lower": margin.lower, "gamma_upper": margin.upper}
+                least, (formula, top) = (
+                    theorem(Settings(rule=rule), s, self.heaviest, copies) for s in self.radius_square
+                )
+                low, high = at_least(least[1], margin.upper), at_most(top, margin.lower)
+                parts = {"R²": up(top), "gamma_lower": margin.lower, "gamma_upper": margin.upper}
                 where = "any order, any number of epochs"
                 found.append(Bound(name, formula, high, low, high, parts, where, "mistakes", most.get(rule)))
         if self.hindsight is not None:
@@ -347,6 +352,7 @@ class _Asking:
         runs = LabelRuns()
         runs.add(p.labels)
         plain = Problem(p.X, p.labels, p.classes, 0.0, None)
+        square = p.radius_square()
         row_radius = float(plain.lengths().max()) / (math.sqrt(2) if p.is_joint else 1.0)
         self.known = {
             "n_rows": p.n_rows,
@@ -356,6 +362,7 @@ class _Asking:
             "intercept_scaling": self.scaling,
             "ties": self.ties,
             "radius": p.radius(),
+            "radius_square": (down(square[0]), up(square[1])),
             "row_radius": row_radius,
             "spread": _spread(p.X),
             "heaviest": 1.0 if p.weights is None else float(p.weights.max()),
