@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from novikoff.conjunctions import ConjunctionLearner, MonotoneConjunction
 from novikoff.dual import PART, DualLearner
 from novikoff.dualmodel import DualModel
 from novikoff.model import Floats, Ints, Model, Settings, UnsortedIndices
+from novikoff.outward import at_least, at_most, margin_down
 from novikoff.report import Report
 from novikoff.summary import theorem
 from novikoff.training import Plan, Record, Run, record_line, scan
@@ -114,6 +116,7 @@ class Smallest(NamedTuple):
     d: Floats
     wrong: bool  # some row is not right under the tie rule
     strict: bool  # every d is > 0, exactly
+    least: Floats  # d, rounded down
     spare: Floats  # how far a tie may be lifted: the smallest d of those whom that would hurt
 
 
@@ -126,7 +129,7 @@ def judge(learner: Learner, run: Run) -> None:
     if isinstance(learner, ConjunctionLearner):
         learner.judge(run)
         return
-    found, squares = _smallest(learner), learner.squares()
+    found, squares = _smallest(learner), learner.model().enclosed_squares()
     run.consistent = not found.wrong
     if run.consistent and not found.strict and learner.earlier.kernel.offset > 0:
         lift = _lift(learner, found)
@@ -134,12 +137,25 @@ def judge(learner: Learner, run: Run) -> None:
         if lifted.strict:
             found = lifted
             moves = sum((u.move for u in learner.updates), learner.earlier.moves.sum(axis=0))
-            bias = moves * learner.earlier.kernel.offset  # w's last coordinate times that of every row
-            squares = squares + (2 * lift * bias + lift**2) / learner.earlier.kernel.offset
+            offset = Fraction(learner.earlier.kernel.offset)
+            for c, (up, count) in enumerate(zip(map(Fraction, lift.tolist()), moves.tolist(), strict=True)):
+                more = 2 * up * Fraction(count) + up * up / offset  # w's last coordinate grows by up/√offset
+                squares[c] = max(squares[c][0] + more, Fraction(0)), squares[c][1] + more
     run.verdict = "separated" if found.strict and run.consistent else "undecided"
-    lengths = np.sqrt(squares.sum(keepdims=True) if learner.joint else squares)
-    margins = [d / length if length else 0.0 for d, length in zip(found.d, lengths, strict=True)]
-    run.margin = float(min(margins))
+    if learner.joint:
+        squares = [(sum((low for low, _ in squares), Fraction(0)), sum((high for _, high in squares), Fraction(0)))]
+    slack = _value_error(learner)
+    pairs = zip(found.least.tolist(), squares, strict=True)
+    margins = [margin_down(d if math.isinf(d) else Fraction(d) - slack, *square)[0] for d, square in pairs]
+    run.margin = min(margins)
+
+
+def _value_error(learner: DualLearner) -> Fraction:
+    """How far d may be from that of the values that K has, where its formula is known; else of those computed."""
+    if learner.is_whole or learner.rounding.measured.radius == math.inf:
+        return Fraction(0)
+    n = len(learner.earlier.used) + len(learner.updates)
+    return 2 * n * learner.earlier.kernel.value_slack(learner.X.shape[1]) * Fraction(learner.model().radius) ** 2
 
 
 def _lift(learner: DualLearner, found: Smallest) -> Floats:
@@ -153,7 +169,7 @@ def _smallest(learner: DualLearner, lift: Floats | None = None) -> Smallest:
     """Look at all rows; with `lift`, only what is beyond rounding counts as strict."""
     k, joint = learner.earlier.n_columns, learner.joint
     slack, sizes = learner.rounding.slack, learner.rounding.sizes
-    d, spare = np.full(k, math.inf), np.full(k, math.inf)
+    d, least, spare = np.full(k, math.inf), np.full(k, math.inf), np.full(k, math.inf)
     wrong, strict = False, True
     for begin in range(0, len(learner.labels), PART):
         labels = learner.labels[begin : begin + PART]
@@ -172,18 +188,24 @@ def _smallest(learner: DualLearner, lift: Floats | None = None) -> Smallest:
             tie_hurts, guarded = ~positive, ~positive
         tie_hurts = tie_hurts | learner.tie_is_mistake
         if lift is None:
+            doubt = np.where(np.isinf(signed), 0.0, error)
             for row, c in np.argwhere((np.abs(signed) <= error) & (error > 0)).tolist():
                 signed[row, c] = _exactly(learner, begin + row, c)
+                doubt[row, c] = abs(signed[row, c]) * 2.0**-52
             wrong = wrong or bool(((signed < 0) | ((signed == 0) & tie_hurts)).any())
             error = np.zeros_like(signed)
         else:
             error = error + np.where(np.isinf(signed), 0.0, np.abs(signed)) * 2.0**-50
+            doubt = np.where(np.isinf(signed), 0.0, error)
+        lowest = (signed - doubt).min(axis=0, initial=math.inf)
+        rounded = (doubt > 0).any(axis=0) & np.isfinite(lowest)
+        least = np.minimum(least, np.where(rounded, np.nextafter(lowest, -math.inf), lowest))
         strict = strict and bool((signed > error).all())
         d = np.minimum(d, signed.min(axis=0, initial=math.inf))
         spare = np.minimum(spare, np.where(guarded, signed - error, math.inf).min(axis=0, initial=math.inf))
     if joint:
-        d, spare = d.min(keepdims=True), np.full(k, spare.min())
-    return Smallest(d, wrong, strict, spare)
+        d, least, spare = d.min(keepdims=True), least.min(keepdims=True), np.full(k, spare.min())
+    return Smallest(d, wrong, strict, least, spare)
 
 
 def _exactly(learner: DualLearner, row: int, c: int) -> float:
@@ -202,17 +224,19 @@ def _exactly(learner: DualLearner, row: int, c: int) -> float:
 # ---- the report --------------------------------------------------------------------------------------
 def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str, n_features: int) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
-    radius = model.reach
     timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
     upper, margin = model.margin_upper, run.margin if run.verdict == "separated" else 0.0
     bound, _ = theorem(Settings(), 1.0)
     parts = 1 if model.joint or model.n_columns == 1 else model.n_columns
+    upper_of_all = upper
     if parts > 1:
         bound, upper_of_all = f"the sum of {parts} classes' {bound}", math.inf
-    else:
-        upper_of_all = upper
+    low, high = 0.0, math.inf
     if isinstance(model, BudgetLearner):
-        bound, margin = "", 0.0  # what was projected or removed is lost to the proof
+        bound = ""  # what was projected or removed is lost to the proof
+    elif model.radius < math.inf:
+        least, most = model.reach_square()
+        low, high = at_least(least, upper_of_all), at_most(parts * most, margin)
     return Report(
         model=name,
         rule="perceptron",
@@ -226,21 +250,17 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
         last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
         verdict=run.verdict,
         consistent=run.consistent,
-        radius=radius,
+        radius=model.reach,
         margin=run.margin,
         margin_upper=upper,
         bound=bound,
-        bound_lower=_square(radius / upper_of_all, unknown=0.0) if upper_of_all > 0 else math.inf,
-        bound_upper=parts * _square(radius / margin, unknown=math.inf) if margin > 0 else math.inf,
+        bound_lower=low,
+        bound_upper=high,
         training_errors=run.training_errors,
         compensated=model.close if timed else None,
         accumulator=model.close if timed else None,
         order="rows as they came" if run.as_given else order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
-        log2_radius=model.log2_reach if math.isinf(radius) else None,
+        log2_radius=model.log2_reach if math.isinf(model.reach) else None,
     )
 
-
-def _square(quotient: float, *, unknown: float) -> float:
-    """Infinite where it overflows; `unknown` where it is of two numbers that have."""
-    return unknown if math.isnan(quotient) else quotient * quotient

@@ -60,7 +60,7 @@ def root_up(q: Fraction) -> float:
     return up(root if exact else root * (1 + Fraction(4, 2**ROOT_BITS)))
 
 
-def margin_down(least: float, low: Fraction, high: Fraction) -> tuple[float, float]:
+def margin_down(least: Fraction | float, low: Fraction, high: Fraction) -> tuple[float, float]:
     """least/‖w‖ rounded down, for ‖w‖² between `low` and `high`; and its inverse squared, rounded up.
 
     That is ‖v‖² of v = w/least, whose smallest product is 1: infinite where least ≤ 0.
@@ -68,7 +68,7 @@ def margin_down(least: float, low: Fraction, high: Fraction) -> tuple[float, flo
     >>> margin_down(3.0, Fraction(25), Fraction(25)), margin_down(-3.0, Fraction(25), Fraction(25))
     ((0.6, 2.7777777777777781), (-0.6000000000000001, inf))
     """
-    if not low > 0 or not math.isfinite(least):
+    if not low > 0 or least in (math.inf, -math.inf):
         return -math.inf if least < 0 < high else 0.0, math.inf
     if least <= 0:
         return -root_up(Fraction(least) ** 2 / low) if least else 0.0, math.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from novikoff.model import Model, Settings
+from novikoff.model import ORDINARY, Model, Settings
 from novikoff.outward import UNIT, at_most, down, root_up, up
 from novikoff.report import Report
 from novikoff.training import Run
@@ -88,8 +88,10 @@ def _bound(model: Model, run: Run) -> tuple[str, float, float]:
     if settings.rule == "normalized":
         upper, v_square = _unit_upper(model, run), at_most(1.0, run.unit_margin)
     bound = math.inf
-    if run.verdict == "separated" and v_square < math.inf:
-        bound = up(parts * top * Fraction(v_square))
+    if run.verdict == "separated":
+        margin = run.unit_margin if settings.rule == "normalized" else run.margin
+        ordinary = ORDINARY[0] < v_square < ORDINARY[1]
+        bound = up(parts * top * Fraction(v_square)) if ordinary else at_most(parts * top, margin)
     if parts > 1:
         name, upper = f"the sum of {parts} classes' {name}", None
     if upper is None:

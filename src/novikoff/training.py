@@ -29,6 +29,7 @@ from novikoff.outward import UNIT, down, margin_down
 Order = npt.NDArray[np.int64]
 Record = dict[str, Any]
 
+TINY = 2.0**-960  # products that are that small may have been rounded to 0 on the way
 CALL_BYTES = 1 << 26  # memory one native call goes over: a small part of a second, then Python may interrupt
 COUNTED = ("mistakes", "updates")
 BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
@@ -218,6 +219,15 @@ def settled(model: Model, began: dict[int, int]) -> dict[int, int]:
     return {k: n for k, n in enumerate(made) if began.get(k) == n}
 
 
+class Found(NamedTuple):
+    """The smallest weight·d of some rows."""
+
+    value: float
+    row: int
+    wrong: bool  # whether some row is
+    least: Fraction | float  # the value rounded down
+
+
 def smallest(
     model: Model,
     examples: Examples,
@@ -228,10 +238,10 @@ def smallest(
     unit: bool = False,
     guarded: bool = False,
     stop: bool = True,
-) -> tuple[float, int, bool, float]:
-    """The smallest weight·d of all rows, its row, and whether some row is wrong, as `learner` sees them.
+) -> Found:
+    """The smallest weight·d of all rows, as `learner` sees them.
 
-    Last comes the smallest weight·d rounded down. `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
+    `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
     """
     native, best = learner.native.view(), (math.inf, True, -1)
     wrong, least = False, math.inf
@@ -250,7 +260,12 @@ def smallest(
         best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
         if wrong and stop:
             break
-    return best[0], best[2], wrong, least
+    if 0 < best[0] < TINY:  # too small to be told from 0: the same of w times a power of two
+        twice, power = learner.copy(), 900 - math.frexp(learner.native.weight_norm)[1]
+        twice.set_weights(np.ldexp(learner.coef(), power), np.ldexp(learner.intercept(), power))
+        found = smallest(model, examples, twice, part, weighted=weighted, unit=unit, guarded=guarded, stop=stop)
+        least = Fraction(found.least) / Fraction(2) ** power
+    return Found(best[0], best[2], wrong, least)
 
 
 # ---- fitting -----------------------------------------------------------------------------------------
@@ -405,7 +420,7 @@ class Fitting:
 class Smallest(Protocol):
     """`smallest` of a model and examples, wherever these are."""
 
-    def __call__(self, learner: Learner, part: int, **how: bool) -> tuple[float, int, bool, float]: ...
+    def __call__(self, learner: Learner, part: int, **how: bool) -> Found: ...
 
 
 def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int | None]) -> None:
