@@ -37,7 +37,10 @@ def nearest_square(Z):
     corral = [min(range(len(Z)), key=lambda i: dot(Z[i], Z[i]))]
     weights = [Fraction(1)]
     while True:
-        x = [sum((w * Z[i][j] for w, i in zip(weights, corral, strict=True)), Fraction(0)) for j in range(len(Z[0]))]
+        x = [
+            sum((w * Z[i][j] for w, i in zip(weights, corral, strict=True)), Fraction(0))
+            for j in range(len(Z[0]))
+        ]
         square = dot(x, x)
         at = min(range(len(Z)), key=lambda i: dot(x, Z[i]))
         if dot(x, Z[at]) >= square:
@@ -50,7 +53,10 @@ def nearest_square(Z):
                 break
             step = min(w / (w - v) for w, v in zip(weights, wanted, strict=True) if v <= 0 and w > v)
             weights = [w + step * (v - w) for w, v in zip(weights, wanted, strict=True)]
-            corral, weights = (list(t) for t in zip(*((i, w) for i, w in zip(corral, weights, strict=True) if w > 0), strict=True))
+            corral, weights = (
+                list(t)
+                for t in zip(*((i, w) for i, w in zip(corral, weights, strict=True) if w > 0), strict=True)
+            )
 
 
 def root(q, bits=200):

@@ -128,7 +128,11 @@ def test_six_points_have_whole_bounds():
     assert "between 4.5 and 50" in str(report)
 
 
-@given(datasets(), st.sampled_from(["perceptron", "margin", "normalized", "pa"]), st.sampled_from([0.0, 1.0, 0.1]))
+@given(
+    datasets(),
+    st.sampled_from(["perceptron", "margin", "normalized", "pa"]),
+    st.sampled_from([0.0, 1.0, 0.1]),
+)
 def test_drift_is_at_least_what_rounding_has_done_to_w(data, rule, bias):
     """‖w − Σ τ·y·x̃‖ ≤ drift for the steps that were made, and 0 where no operation rounded."""
     from novikoff import training
@@ -151,7 +155,12 @@ def test_drift_is_at_least_what_rounding_has_done_to_w(data, rule, bias):
     b = Fraction(float(model.learners[0].bias[0])) / Fraction(bias) if bias else Fraction(0)
     off = [a - t for a, t in zip([*w, b], total, strict=True)]
     assert native.drift == math.inf or dot(off, off) <= Fraction(native.drift) ** 2
-    if rule in ("perceptron", "margin") and bias in (0.0, 1.0) and (X == np.rint(X)).all() and np.abs(X).max() < 99:
+    if (
+        rule in ("perceptron", "margin")
+        and bias in (0.0, 1.0)
+        and (X == np.rint(X)).all()
+        and np.abs(X).max() < 99
+    ):
         assert native.drift == 0
 
 
@@ -190,7 +199,11 @@ def test_averaged_voted_and_partial_fits():
         parts = Perceptron(random_state=0)
         for _ in range(5):
             parts.partial_fit(X, y)
-        for model in (Perceptron(average=True, random_state=0).fit(X, y), VotedPerceptron(random_state=0).fit(X, y), parts):
+        for model in (
+            Perceptron(average=True, random_state=0).fit(X, y),
+            VotedPerceptron(random_state=0).fit(X, y),
+            parts,
+        ):
             assert not model.margin_ > 0 or Fraction(model.margin_) ** 2 <= gamma2
             assert gamma2 <= Fraction(model.margin_upper_) ** 2 and R2 <= Fraction(model.radius_) ** 2
 
@@ -280,7 +293,7 @@ fractions = st.fractions().filter(bool) | st.builds(
 
 @given(fractions)
 @example(Fraction(2) ** 1024)
-@example(-Fraction(2) ** 1024)
+@example(-(Fraction(2) ** 1024))
 @example(Fraction(1, 2**1080))
 def test_directed_rounding(q):
     low, high = down(q), up(q)

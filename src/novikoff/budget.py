@@ -248,7 +248,7 @@ class _RowLearner(BudgetLearner):
             raise_problem(problem, row, X)
         except UnsortedIndices:
             return self.checked(in_order(X))
-        square = Fraction(largest) * (1 + 2 * self.kernel.value_slack(X.shape[1])) if largest < math.inf else None
+        square = Fraction(largest) * (1 + 2 * self.kernel.value_slack(X)) if largest < math.inf else None
         self.radius = max(self.radius, math.inf if square is None else root_up(square))
         return X
 

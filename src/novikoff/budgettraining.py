@@ -91,8 +91,11 @@ def judge(learner: BudgetLearner, rows: Iterable[tuple[Any, Ints]], run: Run, n_
         alpha = learner.coefficients(averaged=False)
         squares = np.sum(alpha * learner.scores(learner.vectors, averaged=False), axis=0)
         # A score of n supports is off by at most (n + 4)·u·Σ|α|·R², and by what its values are off of.
-        n, R = len(alpha), Fraction(learner.radius) ** 2 if learner.radius < math.inf else Fraction(LARGEST) ** 2
-        slack = (n + 8) * 2 * UNIT + 2 * learner.kernel.value_slack(learner.vectors.shape[1])
+        n, R = (
+            len(alpha),
+            Fraction(learner.radius) ** 2 if learner.radius < math.inf else Fraction(LARGEST) ** 2,
+        )
+        slack = (n + 8) * 2 * UNIT + 2 * learner.kernel.value_slack(learner.vectors)
         found = []
         for least, square, weights in zip(lowest.tolist(), squares.tolist(), np.abs(alpha).T, strict=True):
             total = Fraction(float(weights.sum())) * R * slack

@@ -403,12 +403,12 @@ ASK = "asking whether they can be separated at all (novikoff.theory.separability
 
 def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
     """What a warning says; of the advice, `MORE_EPOCHS` only where mistakes may still be falling."""
-    if run.verdict == "inseparable":
-        useful = [a for a in advice if a not in (MORE_EPOCHS, ASK)]
-        text = "The training rows cannot be separated: w was 0 after an update, which proves it."
-        return text + (f" What may help: {'; '.join(useful)}." if useful else "")
     mistakes = [int(r["mistakes"]) for r in run.history]
     what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
+    if run.verdict == "inseparable":
+        useful = [a for a in advice if a not in (MORE_EPOCHS, ASK)]
+        what += "w was 0 after an update, which proves that nothing separates them."
+        return what + (f" What may help: {'; '.join(useful)}." if useful else "")
     what += f"{mistakes[-1]:,} mistakes in the last"
     if run.consistent:
         text = f"{what}. Every row is predicted right, but a score is exactly 0: that separates nothing"

@@ -329,7 +329,9 @@ class DualLearner:
     def is_whole(self) -> bool:
         """Whether no sum was rounded."""
         whole = self.rounding.whole and not np.any(self.rounding.slack)
-        return bool(whole and (self.earlier.whole or not len(self.earlier.used)) and self.squares().max() < 2.0**53)
+        return bool(
+            whole and (self.earlier.whole or not len(self.earlier.used)) and self.squares().max() < 2.0**53
+        )
 
     def model(self) -> DualModel:
         """What has been learned, with what was before. May be asked for when a call was interrupted."""

@@ -134,7 +134,7 @@ class DualModel:
         return copies * square * (1 - 8 * self._value_slack() - 8 * EPSILON), copies * square
 
     def _value_slack(self) -> Fraction:
-        return Fraction(0) if self.whole else self.kernel.value_slack(self.vectors.shape[1])
+        return Fraction(0) if self.whole else self.kernel.value_slack(self.vectors)
 
     def enclosed_squares(self) -> list[Enclosure]:
         """‖w‖² of each column, enclosed, for the values of K as they are computed; for 'linear' and 'poly' also
@@ -167,7 +167,10 @@ class DualModel:
         """‖w‖/Στ ≥ γ, rounded up: a convex combination of the y·φ(x) is at least that long."""
         squares, counts = self.enclosed_squares(), self.updates_by_column.tolist()
         if self.joint:
-            squares, counts = [(Fraction(0), sum((high for _, high in squares), Fraction(0)))], [len(self.used)]
+            squares, counts = (
+                [(Fraction(0), sum((high for _, high in squares), Fraction(0)))],
+                [len(self.used)],
+            )
         pairs = zip(squares, counts, strict=True)
         return min(root_up(high / count**2) if count else math.inf for (_, high), count in pairs)
 

@@ -74,7 +74,10 @@ def fit(
         judge(learner, run)
     except KeyboardInterrupt:
         run.interrupted = True
-    return learner.model(), run
+    model = learner.model()
+    if run.verdict == "undecided" and model.margin_upper == 0:  # a sum of the y·φ(x) is 0
+        run.verdict = "inseparable"
+    return model, run
 
 
 def learn(
@@ -143,7 +146,9 @@ def judge(learner: Learner, run: Run) -> None:
                 squares[c] = max(squares[c][0] + more, Fraction(0)), squares[c][1] + more
     run.verdict = "separated" if found.strict and run.consistent else "undecided"
     if learner.joint:
-        squares = [(sum((low for low, _ in squares), Fraction(0)), sum((high for _, high in squares), Fraction(0)))]
+        squares = [
+            (sum((low for low, _ in squares), Fraction(0)), sum((high for _, high in squares), Fraction(0)))
+        ]
     slack = _value_error(learner)
     pairs = zip(found.least.tolist(), squares, strict=True)
     margins = [margin_down(d if math.isinf(d) else Fraction(d) - slack, *square)[0] for d, square in pairs]
@@ -155,7 +160,7 @@ def _value_error(learner: DualLearner) -> Fraction:
     if learner.is_whole or learner.rounding.measured.radius == math.inf:
         return Fraction(0)
     n = len(learner.earlier.used) + len(learner.updates)
-    return 2 * n * learner.earlier.kernel.value_slack(learner.X.shape[1]) * Fraction(learner.model().radius) ** 2
+    return 2 * n * learner.earlier.kernel.value_slack(learner.X) * Fraction(learner.model().radius) ** 2
 
 
 def _lift(learner: DualLearner, found: Smallest) -> Floats:
@@ -263,4 +268,3 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         log2_radius=model.log2_reach if math.isinf(model.reach) else None,
     )
-

@@ -122,7 +122,7 @@ class Kernel(ABC):
         """Σ α·K/divisor by a way of the kernel's own, its signs and winners exact; None: by panels."""
         return None
 
-    def value_slack(self, width: int) -> Fraction:
+    def value_slack(self, X: Any) -> Fraction:
         """How far a value as computed may be from K's own formula; 0 where the values are K by definition."""
         return Fraction(0)
 
@@ -198,20 +198,22 @@ class NamedKernel(Kernel):
         whole = self._is_exact(X, norm)
         # a size may be too small for float64 where its products with others are not
         bounds = np.hypot(np.where(norm > 0, np.maximum(sizes, 2.0**-960), sizes), math.sqrt(self.offset))
-        return Measured(bounds * ROOM, whole, self._radius(float(sizes.max(initial=0.0)), X.shape[1], whole))
+        return Measured(bounds * ROOM, whole, self._radius(float(sizes.max(initial=0.0)), X, whole))
 
-    def _radius(self, size: float, width: int, whole: bool) -> float:
+    def _radius(self, size: float, X: Any, whole: bool) -> float:
         """√K(x, x), rounded up, from the largest float √K(x, x) without the offset."""
         if not math.isfinite(size):
             return size
         square = Fraction(size) ** 2
         if self.name in ("linear", "poly"):
-            square = Fraction(round(square)) if whole else square * (1 + 2 * self.value_slack(width))
+            square = Fraction(round(square)) if whole else square * (1 + 2 * self.value_slack(X))
         return root_up(square + Fraction(self.offset))
 
-    def value_slack(self, width: int) -> Fraction:
+    def value_slack(self, X: Any) -> Fraction:
         """How far a value may be from K(x, z) = (γ·x·z + c₀)^degree, in relation to √(K(x, x)·K(z, z))."""
-        return (width + 8) * 2 * self.degree * EPSILON if self.name in ("linear", "poly") else Fraction(0)
+        return (
+            (X.shape[1] + 8) * 2 * self.degree * EPSILON if self.name in ("linear", "poly") else Fraction(0)
+        )
 
     def _check(self, X: Any, norm: Floats, sizes: Floats) -> None:
         if self.name in ("linear", "poly"):

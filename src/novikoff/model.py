@@ -259,7 +259,10 @@ def enclosed_square(w: Floats) -> Enclosure:
         return low * Fraction(4) ** shift, high * Fraction(4) ** shift
     value = _core.exact_dot(w, w)[1]
     rest = _core.exact_dot(np.append(w, value), np.append(w, -1.0))[0]  # the sign of what was rounded off
-    ends = (math.nextafter(value, 0.0) if rest < 0 else value, math.nextafter(value, math.inf) if rest > 0 else value)
+    ends = (
+        math.nextafter(value, 0.0) if rest < 0 else value,
+        math.nextafter(value, math.inf) if rest > 0 else value,
+    )
     return Fraction(ends[0]), Fraction(ends[1])
 
 
@@ -409,10 +412,15 @@ class Model:
     def radius_square(self) -> Enclosure:
         """R², enclosed."""
         copies = 2 if self.moves_two else 1
-        low, high = (max(getattr(part.native, n) for part in self.learners) for n in ("square_low", "square_high"))
+        low, high = (
+            max(getattr(part.native, n) for part in self.learners) for n in ("square_low", "square_high")
+        )
         if not ORDINARY[0] < high < ORDINARY[1]:  # a double cannot hold it
             radius = max(learner.native.radius for learner in self.learners)
-            least, most = Fraction(min(radius, LARGEST)) ** 2, BEYOND if radius == math.inf else Fraction(radius) ** 2
+            least, most = (
+                Fraction(min(radius, LARGEST)) ** 2,
+                BEYOND if radius == math.inf else Fraction(radius) ** 2,
+            )
             return copies * least * (1 - 8 * UNIT), copies * most
         return copies * Fraction(low), copies * Fraction(high)
 

@@ -40,7 +40,7 @@ class Perceptron(LinearClassifier):
         The witness's smallest margin. When a row is wrong the scan ends there, and this is that
         row's margin: not positive, and no less than the smallest one. NaN after `partial_fit`.
     margin_upper_ : float
-        ‖w‖/Στ, which is at least γ.
+        ‖w‖/Στ, which is at least γ; rounded up.
     training_errors_ : int or None
         Wrong training rows, where they are known: 0 after a clean run, counted for averaged weights.
     history_ : list of dict

@@ -119,7 +119,9 @@ class Report:
         if not self.bound:
             return "none: Novikoff's proof needs every update, and a budget removes or projects some"
         if self._none_separates():
-            return f"{self.bound}: none, nothing separates these {self.what} (w = 0 after an update proves it)"
+            return (
+                f"{self.bound}: none, nothing separates these {self.what} (w = 0 after an update proves it)"
+            )
         if not math.isfinite(self.bound_upper) and self.bound_lower == 0:
             return f"{self.bound}: nothing is known about γ yet"
         low, high = floor_count(self.bound_lower), ceil_count(self.bound_upper)
@@ -157,4 +159,3 @@ class Report:
         )
         caption = f"<caption {left}><b>{html.escape(self.model)}</b></caption>"
         return f"<table>{caption}<tbody>{rows}</tbody></table>"
-

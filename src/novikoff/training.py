@@ -263,7 +263,9 @@ def smallest(
     if 0 < best[0] < TINY:  # too small to be told from 0: the same of w times a power of two
         twice, power = learner.copy(), 900 - math.frexp(learner.native.weight_norm)[1]
         twice.set_weights(np.ldexp(learner.coef(), power), np.ldexp(learner.intercept(), power))
-        found = smallest(model, examples, twice, part, weighted=weighted, unit=unit, guarded=guarded, stop=stop)
+        found = smallest(
+            model, examples, twice, part, weighted=weighted, unit=unit, guarded=guarded, stop=stop
+        )
         least = Fraction(found.least) / Fraction(2) ** power
     return Found(best[0], best[2], wrong, least)
 

@@ -184,7 +184,9 @@ class ChainWeights:
         return self.transitions[:, : self.n_labels].astype(np.float64), sums
 
 
-_COUNTS = [f.name for f in fields(Counts) if f.name not in ("dropped", "fractional")]  # those that native code counts
+_COUNTS = [
+    f.name for f in fields(Counts) if f.name not in ("dropped", "fractional")
+]  # those that native code counts
 
 
 class Scorer:

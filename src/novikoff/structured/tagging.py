@@ -304,7 +304,12 @@ def margin_upper(counts: Counts, run: Run) -> float:
     n = counts.updates - counts.dropped
     if not n:
         return math.inf
-    square, R, made, drift = Fraction(counts.norm2), Fraction(root_up(radius_square(counts)[1])), Fraction(n), 0
+    square, R, made, drift = (
+        Fraction(counts.norm2),
+        Fraction(root_up(radius_square(counts)[1])),
+        Fraction(n),
+        0,
+    )
     if run.n_shards > 1:
         mixings = max(len(run.history), 1) * (run.n_shards + 6)
         made = Fraction(run.mixed) * (1 - 4 * mixings * UNIT)

@@ -62,7 +62,9 @@ class Separable:
         }
 
     def __str__(self) -> str:
-        bracket = "" if math.isnan(self.margin) else f", {floor_text(self.margin)} ≤ γ ≤ {ceil_text(self.upper)}"
+        bracket = (
+            "" if math.isnan(self.margin) else f", {floor_text(self.margin)} ≤ γ ≤ {ceil_text(self.upper)}"
+        )
         return f"separable ({self.how}){bracket}{_pairs_line(self.by_pair)}"
 
 
