@@ -1,4 +1,4 @@
-"""The nearest point of a hull to the origin, in fractions: γ² as a rational number, to compare brackets with."""
+"""The nearest point of a hull to the origin, in fractions: γ² as a rational number."""
 
 import math
 from fractions import Fraction

@@ -20,13 +20,14 @@ from novikoff.arrays import in_order, is_sparse, rows_of
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
 from novikoff.model import Floats, Ints, threads
-from novikoff.outward import LARGEST, UNIT, margin_down, root_up
+from novikoff.outward import UNIT, margin_down, root_up
 from novikoff.sources.block import BadValue
 from novikoff.training import Run
 
 PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
 SLICE = 1 << 14  # visits of one native call
 PART = 2048  # rows that one thread brings up to date at a time
+FAR = math.ldexp(1.0, 1023)  # margins from there on are said to be infinite
 LARGEST = 960  # the largest exponent of values as floats: sums of 2⁶³ of them are finite
 
 
@@ -294,7 +295,7 @@ class ConjunctionLearner:
             else:
                 least -= 2 * UNIT * abs(least)
             margin = margin_down(least, low, high)[0]
-            found.append(math.inf if margin >= LARGEST else margin)
+            found.append(margin if margin < FAR else math.inf)
         return min(found)
 
     def _lift(self, c: int) -> Floats:

@@ -137,11 +137,10 @@ class DualModel:
         return Fraction(0) if self.whole else self.kernel.value_slack(self.vectors)
 
     def enclosed_squares(self) -> list[Enclosure]:
-        """‖w‖² of each column, enclosed, for the values of K as they are computed; for 'linear' and 'poly' also
-        for those that K has. Infinite where they overflow.
+        """‖w‖² of each column, enclosed, for the values of K as they are computed.
 
-        A score is a sum of n values of at most R², so it is off by at most n²·u·R², and ‖w‖², to which each of
-        n updates adds two of them, by 4·n³·u·R².
+        For 'linear' and 'poly' also for those that K has. A score is a sum of n values of at most R², so it
+        is off by at most n²·u·R², and ‖w‖², to which each of n updates adds two of them, by 4·n³·u·R².
         """
         found = []
         for square, n in zip(self.squares.tolist(), self.updates_by_column.tolist(), strict=True):

@@ -156,7 +156,7 @@ def judge(learner: Learner, run: Run) -> None:
 
 
 def _value_error(learner: DualLearner) -> Fraction:
-    """How far d may be from that of the values that K has, where its formula is known; else of those computed."""
+    """How far d may be from that of K's own values, where its formula is known; else of those computed."""
     if learner.is_whole or learner.rounding.measured.radius == math.inf:
         return Fraction(0)
     n = len(learner.earlier.used) + len(learner.updates)

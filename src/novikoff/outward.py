@@ -66,7 +66,7 @@ def margin_down(least: Fraction | float, low: Fraction, high: Fraction) -> tuple
     That is ‖v‖² of v = w/least, whose smallest product is 1: infinite where least ≤ 0.
 
     >>> margin_down(3.0, Fraction(25), Fraction(25)), margin_down(-3.0, Fraction(25), Fraction(25))
-    ((0.6, 2.7777777777777781), (-0.6000000000000001, inf))
+    ((0.6, 2.777777777777778), (-0.6000000000000001, inf))
     """
     if not low > 0 or least in (math.inf, -math.inf):
         return -math.inf if least < 0 < high else 0.0, math.inf

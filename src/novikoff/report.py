@@ -15,9 +15,9 @@ class Report:
     """The outcome of a fit. `str(report)` reads well, `report.to_dict()` is for machines.
 
     The bound is known up to a bracket, because training itself brackets the margin γ:
-    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated, and `bound_lower`
-    when γ ≤ 0 was proved: then nothing separates the data, and there is no bound. Brackets are rounded outward,
-    and so are the digits that are shown of them.
+    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated, and
+    `bound_lower` when γ ≤ 0 was proved: then nothing separates the data, and there is no bound. Brackets are
+    rounded outward, and so are the digits that are shown of them.
     """
 
     model: str

@@ -193,7 +193,7 @@ class LinearMethod(Method):
         return self.model(table, standing.parts).norm()
 
     def judge(self, table: Table, standing: Standing, run: Run, ask: Ask) -> None:
-        def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
+        def find(learner: Learner, part: int, **how: bool) -> Found:
             return smallest_of_all(ask("smallest", part, learner.bias, how), stop=how.get("stop", True))
 
         def errors(_: Model) -> int | None:

@@ -52,7 +52,7 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
 def theorem(
     settings: Settings, square: Fraction | float, heaviest: float = 1.0, copies: int = 1
 ) -> tuple[str, Fraction]:
-    """The bound of a rule as a formula, and what stands above γ² in it (γₙ² for the normalized rule), exactly.
+    """The bound of a rule as a formula, and what stands above γ² (γₙ² for the normalized rule), exactly.
 
     `square` is R² of the z with their weights, of which `heaviest` is the largest; `copies` is 2 where an
     update moves two vectors. Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no

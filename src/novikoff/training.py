@@ -244,7 +244,8 @@ def smallest(
     `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
     """
     native, best = learner.native.view(), (math.inf, True, -1)
-    wrong, least = False, math.inf
+    wrong = False
+    least: Fraction | float = math.inf
     for visit in examples.each():
         labels = model.labels(visit.labels, part)
         weights = visit.weights if weighted else None

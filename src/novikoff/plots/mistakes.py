@@ -73,10 +73,10 @@ class MistakesDisplay:
 
     @classmethod
     def from_trace(cls, trace: Trace, bounds: Any = None, *, ax: Any = None, **options: Any) -> Self:
-        """Draw a run, under its rule's own bound at its u, or under those of `bounds(X, y)` that are the rule's.
+        """Draw a run, under its rule's own bound at its u, or those of `bounds(X, y)` that are the rule's.
 
-        Every update of the rules "perceptron" and "normalized" is a mistake; the margin rule's bound is on its
-        updates, and these are counted.
+        Every update of the rules "perceptron" and "normalized" is a mistake; the margin rule's bound is on
+        its updates, and these are counted.
         """
         what = "updates" if trace.rule == "margin" else "mistakes"
         if bounds is None:
@@ -125,7 +125,7 @@ class MistakesDisplay:
 
 
 def _is_of(bound: Any, rule: str, what: str) -> bool:
-    """Whether a bound of `theory.bounds` is on what the rule's updates are counted as, and about that rule."""
+    """Whether a bound of `theory.bounds` is about that rule, and on what is counted."""
     if getattr(bound, "counts", what) != what:
         return False
     if bound.name in ("novikoff", "normalized", "margin", "pa", "pa1", "pa2"):

@@ -71,7 +71,7 @@ class SandwichDisplay:
     def from_trace(cls, trace: Trace, *, ax: Any = None, **options: Any) -> Self:
         """Draw the record of a run."""
         separates = trace.gamma > 0
-        names = {"rule": trace.rule, "n_classes": len(trace.classes), "separates": separates}
+        names: dict[str, Any] = {"rule": trace.rule, "n_classes": len(trace.classes), "separates": separates}
         bound = trace.bound if separates else np.inf
         return cls(trace.norm, trace.wu, trace.lower, trace.upper, bound, **names).plot(ax, **options)
 

@@ -297,19 +297,15 @@ def radius_square(counts: Counts) -> Enclosure:
 def margin_upper(counts: Counts, run: Run) -> float:
     """‖w‖/updates, which is at least γ, rounded up; infinite before the first update.
 
-    On shards Σ μ·updates counts. Whole numbers are not rounded. Otherwise n updates of at most R each have made
-    ‖w‖ ≤ n·R, their sum is off by at most n·(n + 3)·u·R, and ‖w‖² as it was added up by 4n²·(n + d)·u·R², for
-    d elements of an update.
+    On shards Σ μ·updates counts. Whole numbers are not rounded. Otherwise n updates of at most R each have
+    made ‖w‖ ≤ n·R, their sum is off by at most n·(n + 3)·u·R, and ‖w‖² as it was added up by
+    4n²·(n + d)·u·R², for d elements of an update.
     """
     n = counts.updates - counts.dropped
     if not n:
         return math.inf
-    square, R, made, drift = (
-        Fraction(counts.norm2),
-        Fraction(root_up(radius_square(counts)[1])),
-        Fraction(n),
-        0,
-    )
+    square, made, drift = Fraction(counts.norm2), Fraction(n), Fraction(0)
+    R = Fraction(root_up(radius_square(counts)[1]))
     if run.n_shards > 1:
         mixings = max(len(run.history), 1) * (run.n_shards + 6)
         made = Fraction(run.mixed) * (1 - 4 * mixings * UNIT)

@@ -13,8 +13,8 @@ import numpy as np
 from novikoff.arrays import is_sparse
 from novikoff.labels import LabelRuns, as_text
 from novikoff.model import Floats, Settings
-from novikoff.sources.features import Features
 from novikoff.outward import at_least, at_most, ceil_text, down, floor_text, up
+from novikoff.sources.features import Features
 from novikoff.summary import theorem
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise

@@ -81,7 +81,7 @@ class Hindsight:
 
     def __str__(self) -> str:
         return (
-            f"mistakes in {self.epochs} epoch(s) ≤ {ceil_text(self.value)} at the best v found ({self.norm}); "
+            f"mistakes in {self.epochs} epoch(s) ≤ {ceil_text(self.value)} at the best v ({self.norm}); "
             f"no v gives less than {floor_text(self.dual_value)} (gap {100 * self.gap:.2g} %)"
         )
 

@@ -92,7 +92,7 @@ class Trace:
 
     @property
     def bound(self) -> float:
-        """What the lines allow, rounded up: updates ≤ top/γ², or the Freund–Schapire form for the epochs begun."""
+        """What the lines allow: updates ≤ top/γ², or Freund and Schapire's bound for the epochs begun."""
         if self.form == "novikoff" and not math.isnan(self.top):
             return at_most(self.top, self.gamma)
         R = self.upper[0] if len(self.upper) else self.radius
@@ -126,7 +126,8 @@ class Trace:
         lines = [
             f"{self.rule} perceptron: {self.updates:,} updates in {self.n_visits:,} visits to "
             f"{self.n_rows:,} rows, {ending}",
-            f"  R = {self.radius:.6g}, γ of u = {self.gamma:.6g}, updates ≤ {ceil_text(self.bound)} ({self.form})",
+            f"  R = {self.radius:.6g}, γ of u = {self.gamma:.6g}, "
+            f"updates ≤ {ceil_text(self.bound)} ({self.form})",
         ]
         if self.updates:
             k = self.updates - 1
