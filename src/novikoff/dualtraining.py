@@ -192,25 +192,49 @@ def _smallest(learner: DualLearner, lift: Floats | None = None) -> Smallest:
             signed = np.where(positive, scores, -scores)
             tie_hurts, guarded = ~positive, ~positive
         tie_hurts = tie_hurts | learner.tie_is_mistake
+        doubt = np.where(np.isinf(signed), 0.0, error)
         if lift is None:
-            doubt = np.where(np.isinf(signed), 0.0, error)
             for row, c in np.argwhere((np.abs(signed) <= error) & (error > 0)).tolist():
                 signed[row, c] = _exactly(learner, begin + row, c)
-                doubt[row, c] = abs(signed[row, c]) * 2.0**-52
+                doubt[row, c] = 0.0
+                least[c] = min(least[c], _below(signed[row, c]))
             wrong = wrong or bool(((signed < 0) | ((signed == 0) & tie_hurts)).any())
             error = np.zeros_like(signed)
         else:
             error = error + np.where(np.isinf(signed), 0.0, np.abs(signed)) * 2.0**-50
-            doubt = np.where(np.isinf(signed), 0.0, error)
-        lowest = (signed - doubt).min(axis=0, initial=math.inf)
-        rounded = (doubt > 0).any(axis=0) & np.isfinite(lowest)
-        least = np.minimum(least, np.where(rounded, np.nextafter(lowest, -math.inf), lowest))
+        _lower(learner, begin, signed, doubt, lift, least)
         strict = strict and bool((signed > error).all())
         d = np.minimum(d, signed.min(axis=0, initial=math.inf))
         spare = np.minimum(spare, np.where(guarded, signed - error, math.inf).min(axis=0, initial=math.inf))
     if joint:
         d, least, spare = d.min(keepdims=True), least.min(keepdims=True), np.full(k, spare.min())
     return Smallest(d, wrong, strict, least, spare)
+
+
+def _lower(
+    learner: DualLearner, begin: int, signed: Floats, doubt: Floats, lift: Floats | None, least: Floats
+) -> None:
+    """Bring `least` down to the smallest d of these rows, rounded down; d is known up to `doubt`."""
+    close = learner.close  # a measure, and no decision
+    for c in range(signed.shape[1]):
+        column, off = signed[:, c], doubt[:, c]
+        if not len(column):
+            continue
+        highest = float((column + off).min())
+        highest = min(least[c], highest + abs(highest) * 2.0**-50)
+        for row in np.flatnonzero((column - off <= highest) & (off > 0)).tolist():
+            d, label = _exactly(learner, begin + row, c), int(learner.labels[begin + row])
+            if lift is not None:
+                mine = label == (1 if len(lift) == 1 else c)
+                d = _below(d + (lift[label] - lift[c] if learner.joint else lift[c] if mine else -lift[c]))
+            least[c] = min(least[c], _below(d))
+        least[c] = min(least[c], column[off == 0].min(initial=math.inf))
+    learner.close = close
+
+
+def _below(d: float) -> float:
+    """A number that was rounded to d is no less than this; d = 0 is exact."""
+    return math.nextafter(d, -math.inf) if d else 0.0
 
 
 def _exactly(learner: DualLearner, row: int, c: int) -> float:

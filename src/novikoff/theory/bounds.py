@@ -17,10 +17,10 @@ import numpy as np
 
 from novikoff import training
 from novikoff.model import Settings
-from novikoff.outward import at_least, at_most, ceil_count, ceil_text, floor_count
+from novikoff.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
 from novikoff.summary import theorem
 from novikoff.theory import hindsight
-from novikoff.theory.geometry import as_vector, by_row, length, stepped
+from novikoff.theory.geometry import as_vector, by_row, length, stepped, unit_bracket
 from novikoff.theory.maxmargin import ORIGIN, MaxMargin
 from novikoff.theory.maxmargin import solve as solve_margin
 from novikoff.theory.problem import Problem, read_problem
@@ -388,12 +388,13 @@ class _Teller:
                 continue  # its theorems know no weights
             settings = Settings(rule=rule, margin=beta, C=C)
             least, (formula, top) = (theorem(settings, s, self.heaviest, copies) for s in self.square)
-            bracket = gamma_n if rule == "normalized" else gamma
-            parts = {"R": self.R, "gamma_lower": bracket.lower, "gamma_upper": bracket.upper}
+            lower, upper = gamma.lower, gamma.upper
             if rule == "normalized":
-                parts = {"R": math.sqrt(top), "gamma_lower": bracket.lower, "gamma_upper": bracket.upper}
+                lower, upper = unit_bracket(p, gamma_n.lower, gamma_n.upper)
+            R = root_up(top) if rule == "normalized" else self.R
+            parts = {"R": R, "gamma_lower": lower, "gamma_upper": upper}
             parts |= {"beta": beta} if rule == "margin" else {"C": C} if rule in ("pa1", "pa2") else {}
-            low, high = at_least(least[1], bracket.upper), at_most(top, bracket.lower)
+            low, high = at_least(least[1], upper), at_most(top, lower)
             low = math.inf if proved else low
             counts = "updates" if rule == "margin" else "mistakes"
             made = getattr(self.made, counts) if self.made.rule == rule else None

@@ -20,7 +20,7 @@ from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
 from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
-from novikoff.theory.geometry import by_row, stepped
+from novikoff.theory.geometry import by_row, stepped, unit_bracket
 from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.maxmargin import MaxMargin, solve
 from novikoff.theory.problem import CHUNK, Problem, read_problem
@@ -77,11 +77,11 @@ class Diagnosis:
     intercept_scaling: float
     ties: str
     radius: float  # R, in the lifted space, rounded up
-    radius_square: tuple[float, float]  # no more than R², and no less
     row_radius: float  # the largest ‖x‖, without the bias coordinate
     spread: float  # the largest distance from the mean row; NaN for sparse rows
     heaviest: float  # the largest weight of a row
     in_runs: bool  # rows of one class lie together
+    radius_square: tuple[float, float] = (0.0, math.inf)  # no more than R², and no less
     contradictions: Contradictions | None = None
     proof: Verdict | None = None  # with its witness
     verdict_with_bias: str = "undecided"
@@ -126,13 +126,14 @@ class Diagnosis:
         found: list[Bound] = []
         if self.verdict == "separable":
             copies = 2 if self.n_classes > 2 else 1
+            squares = self.radius_square if self.radius_square[1] < math.inf else (0.0, self.radius**2)
             if self.run is not None:
                 most["perceptron"] = max(most.get("perceptron", 0), self.run.mistakes)
             for rule, name, margin in zip(
                 KINDS, ("Novikoff", "normalized"), (self.margin, self.unit_margin), strict=True
             ):
                 least, (formula, top) = (
-                    theorem(Settings(rule=rule), s, self.heaviest, copies) for s in self.radius_square
+                    theorem(Settings(rule=rule), s, self.heaviest, copies) for s in squares
                 )
                 low, high = at_least(least[1], margin.upper), at_most(top, margin.lower)
                 parts = {"R²": up(top), "gamma_lower": margin.lower, "gamma_upper": margin.upper}
@@ -421,7 +422,7 @@ class _Asking:
         if found.interrupted:
             raise KeyboardInterrupt
         unit = self._bracketed(stepped(self.problem, "normalized"), 0.3)
-        self.known["unit_margin"] = Bracket(unit.lower, unit.upper)
+        self.known["unit_margin"] = Bracket(*unit_bracket(self.problem, unit.lower, unit.upper))
         if unit.interrupted:
             raise KeyboardInterrupt
 

@@ -183,6 +183,17 @@ def stepped(problem: Problem, rule: str) -> Problem:
     return replace(problem, weights=weights)
 
 
+def unit_bracket(problem: Problem, lower: float, upper: float) -> tuple[float, float]:
+    """γₙ of a problem, from the bracket of its `stepped` twin, whose rows are of norm 1 up to rounding.
+
+    A row's factor is off by a relative `slack` at most, so u·z is, and a combination of the z by no more than
+    that times the longest z.
+    """
+    slack = (problem.width + 16) * 2.0**-51
+    heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
+    return lower - abs(lower) * slack, upper + 2 * slack * heaviest
+
+
 def _check_kind(kind: str) -> None:
     if kind not in ("geometric", "functional"):
         raise ValueError(f"kind={kind!r} is not possible: expected 'geometric' or 'functional'.")
