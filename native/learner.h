@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "exact.h"
+#include "outward.h"
 #include "rows.h"
 
 namespace novikoff {
@@ -53,7 +54,9 @@ struct Learner {
     int64_t visits = 0, mistakes = 0, updates = 0;
     int64_t ties = 0;                 // mistakes with d = 0
     double step_sum = 0;              // sum of the steps, before sample weights
-    double radius = 0;                // largest sample weight * norm of the row with its bias
+    double radius = 0;                // R, rounded up: largest sample weight * norm of the row with its bias
+    double square_low = 0, square_high = 0;  // R^2, enclosed
+    double drift = 0;                 // at least |w - sum of the steps * y * x|: what rounding has done to w
     Fallbacks fallbacks;
     // what the filter needs
     std::vector<double> norm2;        // per class, an upper bound on |w|^2
@@ -92,10 +95,67 @@ struct Learner {
     // and changes neither R nor the filter.
     template <class Row>
     NOVIKOFF_INLINE bool familiar(const Row& row, double norm2_of_row, double sample_weight) const {
-        return norm2_of_row <= largest_norm2 && norm2_of_row >= 0x1p-900 && row.stored() <= most_stored &&
+        return norm2_of_row <= familiar_norm2 && norm2_of_row >= 0x1p-900 && row.stored() <= most_stored &&
                sample_weight <= heaviest;
     }
     double largest_norm2 = -1, heaviest = 0;  // of one row, so that both hold together
+    double familiar_norm2 = -1;  // what is below is beyond doubt not the largest, as long as `measures` last
+    int64_t measures = 100;      // rows that may still be measured exactly: rows of equal norms are many
+
+    // How far a squared norm may be off, relatively, when it was summed in any order.
+    static double norm_slack(int64_t stored) { return double(stored + 8) * 2 * kUnit; }
+    double bias2_up() const {  // of c^2, of which bias2 is the rounded value
+        const double c = std::sqrt(bias2);
+        return std::fma(c, c, -bias2) == 0 ? bias2 : above(bias2);
+    }
+    double bias2_down() const {
+        const double c = std::sqrt(bias2);
+        return std::fma(c, c, -bias2) == 0 ? bias2 : below(bias2);
+    }
+
+    // R and R^2, rounded outward. Rows that may be the largest are measured exactly while that is cheap;
+    // from then on by their float norms and what these may be off by.
+    template <class Row>
+    void measure(const Row& row, double norm2_of_row, double sample_weight) {
+        const double slack = norm_slack(most_stored), weight2 = sample_weight * sample_weight * (1 + 4 * kUnit);
+        const double total = norm2_of_row + bias2;
+        const bool ordinary = total > 0x1p-900 && total < 0x1p900 && weight2 > 0x1p-100 && weight2 < 0x1p100;
+        if (ordinary && total * (1 + slack) * weight2 * (1 + 8 * kUnit) <= square_low) return;
+        if (measures > 0 || !ordinary) {
+            measures -= measures > 0;
+            const Enclosed high = enclose([&](auto& f) { square_terms(row, f, bias2_up()); });
+            const Enclosed low = bias2_up() == bias2 ? high : enclose([&](auto& f) { square_terms(row, f, bias2_down()); });
+            const double root = root_up(high.high);
+            radius = std::max(radius, sample_weight == 1 ? root : product_up(sample_weight, root));
+            double most = value_up(high.high), least = value_down(low.low);
+            if (sample_weight != 1) {
+                most = product_up(product_up(sample_weight, sample_weight), most);
+                least = product_down(product_down(sample_weight, sample_weight), least);
+            }
+            square_high = std::max(square_high, most);
+            square_low = std::max(square_low, least);
+            return;
+        }
+        const double square = total * sample_weight * sample_weight;
+        square_high = std::max(square_high, square * (1 + slack) * (1 + 16 * kUnit));
+        square_low = std::max(square_low, square * (1 - slack) * (1 - 16 * kUnit));
+        radius = std::max(radius, std::sqrt(square_high) * (1 + 4 * kUnit));
+    }
+
+    // The rows passed by from now on: those that are smaller beyond doubt, or, once nothing is measured exactly
+    // any more, those whose float norms are; R has room for these.
+    void renew_familiar() {
+        const double slack = norm_slack(most_stored);
+        familiar_norm2 = measures > 0 ? largest_norm2 * (1 - 3 * slack) : largest_norm2;
+        if (measures > 0 || !(largest_norm2 > 0)) return;
+        const double square = (largest_norm2 + bias2) * heaviest * heaviest * (1 + slack) * (1 + 16 * kUnit);
+        if (square > 0x1p-900 && square < 0x1p900) {
+            square_high = std::max(square_high, square);
+            radius = std::max(radius, std::sqrt(square) * (1 + 4 * kUnit));
+        } else {  // squares tell nothing here
+            familiar_norm2 = -1;
+        }
+    }
 
     template <class Row>
     __attribute__((noinline)) Problem observe(const Row& row, double norm2_of_row, double sample_weight) {
@@ -107,11 +167,12 @@ struct Learner {
         double norm = row_norm(row, norm2_of_row);
         most_stored = std::max(most_stored, row.stored());
         largest_row = std::max(largest_row, std::max(norm, 0x1p-440) * (1 + double(most_stored + 8) * 4 * kUnit));
-        radius = std::max(radius, sample_weight * norm);
+        measure(row, norm2_of_row, sample_weight);
         if (norm2_of_row >= largest_norm2 && sample_weight >= heaviest) {
             largest_norm2 = norm2_of_row;
             heaviest = sample_weight;
         }
+        renew_familiar();
         refresh_error();
         return Problem::none;
     }
@@ -122,22 +183,30 @@ struct Learner {
     std::vector<double> filter() const {
         std::vector<double> known{current_norm, largest_norm2, heaviest, sum_reach};
         known.insert(known.end(), norm2.begin(), norm2.end());
+        known.push_back(double(measures));  // files of earlier versions have none
         return known;
     }
     void set_filter(const std::vector<double>& known) {
-        if (known.size() != 4 + norm2.size()) throw std::invalid_argument("the filter does not fit the classes");
+        const size_t n = 4 + norm2.size();
+        if (known.size() != n && known.size() != n + 1) throw std::invalid_argument("the filter does not fit the classes");
         current_norm = known[0];
         largest_norm2 = known[1];
         heaviest = known[2];
         sum_reach = known[3];
-        std::copy(known.begin() + 4, known.end(), norm2.begin());
+        std::copy(known.begin() + 4, known.begin() + int64_t(n), norm2.begin());
+        if (known.size() > n) measures = known[n] >= 1 && known[n] <= 100 ? int64_t(known[n]) : 0;
+        renew_familiar();
     }
 
     // What was seen of rows elsewhere.
     void take(const Learner& other) {
         radius = std::max(radius, other.radius);
+        square_low = std::max(square_low, other.square_low);
+        square_high = std::max(square_high, other.square_high);
+        measures = std::min(measures, other.measures);
         largest_row = std::max(largest_row, other.largest_row);
         most_stored = std::max(most_stored, other.most_stored);
+        renew_familiar();
     }
 
     // Whether n updates could take a weight or a sum out of the range of a double. A step's length is
@@ -167,9 +236,11 @@ struct Learner {
     }
 
     template <class Row, class F>
-    void square_terms(const Row& row, F& f) const {
+    void square_terms(const Row& row, F& f) const { square_terms(row, f, bias2); }
+    template <class Row, class F>
+    static void square_terms(const Row& row, F& f, double bias_square) {
         row.for_each([&](int64_t, double x) { f(x, x); });
-        if (bias2) f(bias2, 1.0);
+        if (bias_square) f(bias_square, 1.0);
     }
 
     // ---- d - shift, exactly ------------------------------------------------------------------
@@ -196,6 +267,14 @@ struct Learner {
     template <class Row>
     double difference(const Row& row, int64_t label, int64_t rival, double shift) {
         return exact_value([&](auto& f) { difference_terms(row, label, rival, shift, f); }, fallbacks);
+    }
+
+    // Whether d is below `value`, to which it was rounded; counted nowhere.
+    template <class Row>
+    bool is_below(const Row& row, int64_t label, int64_t rival, double value) const {
+        if (std::isinf(value)) return value > 0;
+        Fallbacks ignored;
+        return exact_sign([&](auto& f) { difference_terms(row, label, rival, value, f); }, ignored) < 0;
     }
 
     template <class Row>
@@ -259,12 +338,25 @@ struct Learner {
         const double after = before + 2 * (step * score + std::fabs(step) * slack) + size * size;
         norm2[c] = std::max(after, 0.0) * (1 + 0x1p-46) + (before + size * size) * 0x1p-46;
         sum_reach += std::fabs(sum_step) * largest_row;
+        if (drift != 0 || !moves_exactly(row, step, size, norm2[c])) {
+            // A step is rounded up to twice (fl(weight * tau), fl(c^2)), its product with x once and each sum
+            // once: in all 3u |step| |x| + u |w|.
+            drift += 1.0001 * kUnit * (3 * size + std::sqrt(norm2[c])) + double(row.stored() + 2) * 0x1p-1074;
+            if (!(drift < INFINITY)) drift = INFINITY;
+        }
         // No weight exceeds |w|, no sum what was added to it: mostly that settles it.
         if (norm2[c] < 0x1p1000 && sum_reach < 0x1p1000) return true;
         if (!(after < INFINITY)) norm2[c] = INFINITY;
         return still_finite(row, c);
     }
     double sum_reach = 0;  // at least as large as any averaged sum
+
+    // Whether w + step * x is sure not to round: whole steps, x and w on the grid 2^-10, and all of them small.
+    template <class Row>
+    NOVIKOFF_INLINE bool moves_exactly(const Row& row, double step, double size, double norm2_after) const {
+        return (rule == Rule::perceptron || rule == Rule::margin) && step == std::rint(step) && size < 0x1p41 &&
+               norm2_after < 0x1p82 && (bias2 == 0 || bias2 == 1) && row.on_grid();
+    }
 
     template <class Row>
     __attribute__((noinline)) bool still_finite(const Row& row, int64_t c) const {

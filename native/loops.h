@@ -234,6 +234,7 @@ inline void add_to_column(double* figures, double x) {
 struct Smallest {
     Outcome outcome;
     double value = INFINITY;
+    double least = INFINITY;  // the same, rounded down
     int64_t row = -1;
     bool hurts = false;  // the value is 0, and that row's tie is a mistake
     bool wrong = false;  // some row is a mistake
@@ -259,8 +260,11 @@ Smallest smallest(Learner& m, const Rows& rows, const Visits& v, bool guarded, b
             bool tie_hurts = m.tie_is_mistake || (m.binary() ? y == 0 : c < y);
             bool wrong = value < 0 || (value == 0 && tie_hurts);
             const int side = (value > 0) - (value < 0);
+            double least = m.is_below(row, y, c, value) ? below(value) : value;
             value *= weight;
             if (value == 0) value = 0x1p-1074 * side;  // underflow makes no tie
+            if (weight != 1 && least != 0) least = least > 0 ? product_down(least, weight) : below(least * weight);
+            result.least = std::min(result.least, least);
             const bool hurts = value == 0 && tie_hurts;
             if (value < result.value || (value == result.value && hurts && !result.hurts)) {
                 result.value = value;

@@ -186,6 +186,9 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         .def_rw("ties", &PyLearner::ties)
         .def_rw("step_sum", &PyLearner::step_sum)
         .def_rw("radius", &PyLearner::radius)
+        .def_rw("square_low", &PyLearner::square_low)
+        .def_rw("square_high", &PyLearner::square_high)
+        .def_rw("drift", &PyLearner::drift)
         .def_rw("largest_row", &PyLearner::largest_row)
         .def_rw("most_stored", &PyLearner::most_stored)
         .def_prop_ro("weight_norm", [](const PyLearner& l) { return l.current_norm; })
@@ -279,6 +282,8 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             Learner seen;
             seen.features = rows.d();
             seen.bias2 = l.bias2;
+            seen.square_low = l.square_low;  // what is smaller need not be measured
+            seen.measures = l.measures;
             nb::gil_scoped_release nogil;
             Scan s = rows.visit([&](auto& r) { return scan(seen, r, v); });
             const bool fine = s.outcome.problem == Problem::none;
@@ -329,11 +334,13 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
             Smallest s = rows.visit([&](auto& r) { return smallest(l, r, v, guarded, stop); });
-            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row, s.hurts, s.wrong);
+            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row, s.hurts, s.wrong,
+                                   s.least);
         },
         nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
         nb::arg("begin"), nb::arg("end"), nb::arg("guarded"), nb::arg("stop"),
-        "The smallest difference: (problem, row, value, its row, whether a tie there hurts, whether a row is wrong).");
+        "The smallest difference: (problem, row, value, its row, whether a tie there hurts, whether a row is wrong, the "
+        "value rounded down).");
 
     m.def(
         "predict",

@@ -444,6 +444,9 @@ class OnlineLearner {
         s["learner_ties"] = learner.ties;
         s["step_sum"] = learner.step_sum;
         s["radius"] = learner.radius;
+        s["square_low"] = learner.square_low;
+        s["square_high"] = learner.square_high;
+        s["drift"] = learner.drift;
         s["largest_row"] = learner.largest_row;
         s["most_stored"] = learner.most_stored;
         s["wide"] = wide;
@@ -503,6 +506,9 @@ class OnlineLearner {
         learner.ties = count("learner_ties", 0);
         learner.step_sum = nb::cast<double>(s["step_sum"]);
         learner.radius = nb::cast<double>(s["radius"]);
+        learner.square_low = nb::cast<double>(s["square_low"]);
+        learner.square_high = nb::cast<double>(s["square_high"]);
+        learner.drift = nb::cast<double>(s["drift"]);
         learner.largest_row = nb::cast<double>(s["largest_row"]);
         learner.most_stored = nb::cast<int64_t>(s["most_stored"]);
         wide = nb::cast<bool>(s["wide"]);

@@ -7,6 +7,7 @@
 //   add(...)          w[j] = fl(w[j] + fl(step x[j])): element by element, so that no lane width,
 //                     thread or storage order can change a bit of the weights
 //   for_each(f)       f(j, x[j]) for every stored value
+//   on_grid()         whether every value is a multiple of 2^-10 (of a size to speak of)
 //   valid(d)          false when indices are out of range, or not strictly increasing nor known to be distinct
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__FMA__) && defined(__AVX2__)
 #include <immintrin.h>
@@ -130,6 +132,24 @@ struct DenseRow {
         return s;
     }
 
+    NOVIKOFF_INLINE bool on_grid() const {
+        if constexpr (std::is_integral_v<T>) return true;
+        const double shift = 0x1.8p52;  // adding and subtracting it rounds to a whole number
+        int64_t j = 0;
+        typedef int64_t Mask __attribute__((vector_size(32)));
+        Mask off{};
+        for (; j + 4 <= d; j += 4) {
+            const Vec v = load4(x + j) * 0x1p10;
+            off |= ((v + shift) - shift) != v;
+        }
+        bool on = !(off[0] | off[1] | off[2] | off[3]);
+        for (; j < d; ++j) {
+            const double v = double(x[j]) * 0x1p10;
+            on &= ((v + shift) - shift) == v;
+        }
+        return on;
+    }
+
     // Two features a turn: twice the independent sums, so that the adder's latency is hidden.
     template <int V>
     NOVIKOFF_INLINE void scores(const double* w, int64_t stride, Vec* out) const {
@@ -209,6 +229,8 @@ struct SparseRow {
     NOVIKOFF_INLINE DotNorm dot_norm(const double* w) const { return {dot(w), norm2()}; }
 
     NOVIKOFF_INLINE double norm2() const { return DenseRow<T>{x, n, x}.norm2(); }
+
+    NOVIKOFF_INLINE bool on_grid() const { return DenseRow<T>{x, n, x}.on_grid(); }
 
     template <int V>
     NOVIKOFF_INLINE void scores(const double* w, int64_t stride, Vec* out) const {

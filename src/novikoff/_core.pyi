@@ -40,6 +40,9 @@ class Learner:
     ties: int
     step_sum: float
     radius: float
+    square_low: float
+    square_high: float
+    drift: float
     largest_row: float
     most_stored: int
     fallbacks: tuple[int, int]
@@ -314,7 +317,7 @@ def smallest(
     end: int,
     guarded: bool,
     stop: bool,
-) -> tuple[str, int, float, int, bool, bool]: ...
+) -> tuple[str, int, float, int, bool, bool, float]: ...
 def predict(learner: Learner, rows: Rows, begin: int, end: int, out: Labels) -> tuple[str, int]: ...
 def scores(learner: Learner, rows: Rows, begin: int, end: int, out: Floats) -> tuple[str, int]: ...
 def votes(

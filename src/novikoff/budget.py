@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from novikoff.arrays import in_order, is_sparse, rows_of
 from novikoff.averaging import per_visit
 from novikoff.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows, in_parallel
 from novikoff.model import Floats, Ints, UnsortedIndices, raise_problem, threads
+from novikoff.outward import root_up
 
 UNLIMITED = 2**63 - 1
 CALL_SECONDS = 0.1  # about what a native call takes, so that Ctrl-C is heard
@@ -160,8 +162,10 @@ class BudgetLearner(ABC):
 
     @property
     def reach(self) -> float:
-        """R: max √K(x, x), times √2 where an update moves two classes."""
-        return self.radius * (math.sqrt(2) if self.joint and self.n_columns > 1 else 1.0)
+        """R: max √K(x, x), times √2 where an update moves two classes; rounded up."""
+        if self.radius == math.inf or not (self.joint and self.n_columns > 1):
+            return self.radius
+        return root_up(2 * Fraction(self.radius) ** 2)
 
     @property
     def log2_reach(self) -> float:
@@ -259,7 +263,8 @@ class _RowLearner(BudgetLearner):
             raise_problem(problem, row, X)
         except UnsortedIndices:
             return self.checked(in_order(X))
-        self.radius = max(self.radius, math.sqrt(largest))
+        square = Fraction(largest) * (1 + 2 * self.kernel.value_slack(X)) if largest < math.inf else None
+        self.radius = max(self.radius, math.inf if square is None else root_up(square))
         return X
 
     def _check_columns(self, X: Any) -> None:

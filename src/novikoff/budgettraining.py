@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from novikoff.budget import BudgetLearner
 from novikoff.kernels import PrecomputedKernel, Rows
 from novikoff.model import Ints
+from novikoff.outward import LARGEST, UNIT, margin_down
 from novikoff.training import Plan, Record, Run, record_line
 
 
@@ -88,4 +90,16 @@ def judge(learner: BudgetLearner, rows: Iterable[tuple[Any, Ints]], run: Run, n_
     if learner.native.size and not isinstance(learner.kernel, PrecomputedKernel):
         alpha = learner.coefficients(averaged=False)
         squares = np.sum(alpha * learner.scores(learner.vectors, averaged=False), axis=0)
-        run.margin = float((lowest / np.sqrt(np.maximum(squares, 5e-324))).min())
+        # A score of n supports is off by at most (n + 4)·u·Σ|α|·R², and by what its values are off of.
+        n, R = (
+            len(alpha),
+            Fraction(learner.radius) ** 2 if learner.radius < math.inf else Fraction(LARGEST) ** 2,
+        )
+        slack = (n + 8) * 2 * UNIT + 2 * learner.kernel.value_slack(learner.vectors)
+        found = []
+        for least, square, weights in zip(lowest.tolist(), squares.tolist(), np.abs(alpha).T, strict=True):
+            total = Fraction(float(weights.sum())) * R * slack
+            error = total * Fraction(float(weights.sum()))
+            ends = max(Fraction(square) - error, Fraction(0)), Fraction(square) + error
+            found.append(margin_down(Fraction(least) - total if math.isfinite(least) else least, *ends)[0])
+        run.margin = min(found)

@@ -391,7 +391,7 @@ class PerceptronClassifier(RowClassifier):
         advice.append(MORE_EPOCHS)
         if not getattr(self, "average", True):
             advice.append("average=True for a steadier model")
-        advice.append("asking whether they can be separated at all (novikoff.theory.separability decides it)")
+        advice.append(ASK)
         warnings.warn(not_separated(run, advice, bias=self.fit_intercept), ConvergenceWarning, stacklevel=4)
 
     def _early(self) -> bool:
@@ -428,12 +428,17 @@ def _check_rectangular(X: Sequence[Any]) -> None:
 
 
 MORE_EPOCHS = "more epochs (max_epochs)"
+ASK = "asking whether they can be separated at all (novikoff.theory.separability decides it)"
 
 
 def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
     """What a warning says; of the advice, `MORE_EPOCHS` only where mistakes may still be falling."""
     mistakes = [int(r["mistakes"]) for r in run.history]
     what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
+    if run.verdict == "inseparable":
+        useful = [a for a in advice if a not in (MORE_EPOCHS, ASK)]
+        what += "w was 0 after an update, which proves that nothing separates them."
+        return what + (f" What may help: {'; '.join(useful)}." if useful else "")
     what += f"{mistakes[-1]:,} mistakes in the last"
     if run.consistent:
         text = f"{what}. Every row is predicted right, but a score is exactly 0: that separates nothing"

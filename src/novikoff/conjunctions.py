@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +20,14 @@ from novikoff.arrays import in_order, is_sparse, rows_of
 from novikoff.dualmodel import DualModel
 from novikoff.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
 from novikoff.model import Floats, Ints, threads
+from novikoff.outward import UNIT, margin_down, root_up
 from novikoff.sources.block import BadValue
 from novikoff.training import Run
 
 PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
 SLICE = 1 << 14  # visits of one native call
 PART = 2048  # rows that one thread brings up to date at a time
+FAR = math.ldexp(1.0, 1023)  # margins from there on are said to be infinite
 LARGEST = 960  # the largest exponent of values as floats: sums of 2⁶³ of them are finite
 
 
@@ -168,7 +171,8 @@ class ConjunctionLearner:
         self.native = _core.ConjunctionLearner(
             packed, earlier.n_columns, self.joint, tie_is_mistake, self.bias
         )
-        ones = float(packed.ones().max(initial=0))
+        self.ones = int(packed.ones().max(initial=0))
+        ones = float(self.ones)
         self.log2_radius = float(np.logaddexp2(ones, 0.0 if self.bias else -math.inf)) / 2
         if len(earlier.used):
             alpha = earlier.coefficients(averaged=False).astype(np.int64)
@@ -282,9 +286,16 @@ class ConjunctionLearner:
                 up = self._lift(c)
                 smallest = float(-np.diff(up).max()) if self.joint else up[0]
                 square += math.ldexp(float((2 * up * bias[of] + up**2).sum()), -power)
-            quotient = smallest / math.sqrt(square) if square > 0 else 0.0
-            with np.errstate(over="ignore", under="ignore"):
-                found.append(float(np.ldexp(quotient, exponent - power // 2)))
+            # d and ‖w‖² are whole numbers, rounded where they are beyond 2^53
+            least = Fraction(smallest) * Fraction(2) ** exponent
+            whole = Fraction(square) * Fraction(2) ** power
+            low, high = whole * (1 - 8 * (columns + 1) * UNIT), whole * (1 + 8 * (columns + 1) * UNIT)
+            if whole < 2**52 and abs(least) < 2**52 and not (lift and smallest):
+                low = high = whole
+            else:
+                least -= 2 * UNIT * abs(least)
+            margin = margin_down(least, low, high)[0]
+            found.append(margin if margin < FAR else math.inf)
         return min(found)
 
     def _lift(self, c: int) -> Floats:
@@ -309,6 +320,7 @@ class ConjunctionLearner:
             moves,
             max(self.visits, int(visit.max(initial=-1)) + 1),
             squares=self.squares(),
-            radius=2.0**log2_radius if log2_radius < 1024 else math.inf,
+            whole=self.earlier.whole or not len(self.earlier.used),
+            radius=max(self.earlier.radius, root_up(Fraction(2) ** self.ones + self.bias)),
             log2_radius=log2_radius,
         )

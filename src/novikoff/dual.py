@@ -325,6 +325,14 @@ class DualLearner:
         total: Floats = np.add.accumulate(gains)[-1]  # one after another, unlike a sum
         return np.maximum(total, 0.0)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether no sum was rounded."""
+        whole = self.rounding.whole and not np.any(self.rounding.slack)
+        return bool(
+            whole and (self.earlier.whole or not len(self.earlier.used)) and self.squares().max() < 2.0**53
+        )
+
     def model(self) -> DualModel:
         """What has been learned, with what was before. May be asked for when a call was interrupted."""
         made = self.updates
@@ -336,6 +344,7 @@ class DualLearner:
             np.array([u.move for u in made]).reshape(len(made), self.earlier.n_columns),
             n_visits,
             squares=self.squares(),
+            whole=self.is_whole,
             radius=max(self.earlier.radius, self.rounding.measured.radius),
             log2_radius=max(self.earlier.log2_radius, self.rounding.measured.log2_radius),
             close=self.earlier.close + self.close,

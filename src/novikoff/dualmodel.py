@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from novikoff import _core
 from novikoff.arrays import is_sparse, with_one_index_width
 from novikoff.averaging import per_visit
 from novikoff.kernels import UNIT, Kernel, Panel, Rows, in_parallel
-from novikoff.model import Floats, Ints, threads
+from novikoff.model import Enclosure, Floats, Ints, threads
+from novikoff.outward import LARGEST, root_up
+from novikoff.outward import UNIT as EPSILON
 
 PANEL = 128  # supports a panel: enough to be worth reading a row, few enough for the cache
 PART = 2048  # rows that a thread takes at a time
@@ -44,7 +47,8 @@ class DualModel:
     n_visits: int
     n_rows: int  # given so far
     squares: Floats  # ‖w‖² of each column
-    radius: float = 0.0  # the largest √K(x, x) of all rows given
+    radius: float = 0.0  # the largest √K(x, x) of all rows given, rounded up
+    whole: bool = False  # all values are whole numbers, and nothing was rounded but to 53 bits
     log2_radius: float = -math.inf  # its logarithm, for where it overflows
     close: int = 0  # decisions too close for plain floating point
 
@@ -130,8 +134,38 @@ class DualModel:
 
     @property
     def reach(self) -> float:
-        """R: max √K(x, x), times √2 where an update moves two classes; infinite where it overflows."""
-        return self.radius * (math.sqrt(2) if self.joint else 1.0)
+        """R: max √K(x, x), times √2 where an update moves two classes; rounded up, infinite on overflow."""
+        return root_up(self.reach_square()[1]) if self.radius < math.inf else math.inf
+
+    def reach_square(self) -> Enclosure:
+        """R², enclosed; of a finite radius."""
+        copies, square = 2 if self.joint else 1, Fraction(self.radius) ** 2
+        if self.whole and square < 2**52:
+            return copies * Fraction(round(square)), copies * Fraction(round(square))
+        return copies * square * (1 - 8 * self._value_slack() - 8 * EPSILON), copies * square
+
+    def _value_slack(self) -> Fraction:
+        return Fraction(0) if self.whole else self.kernel.value_slack(self.vectors)
+
+    def enclosed_squares(self) -> list[Enclosure]:
+        """‖w‖² of each column, enclosed, for the values of K as they are computed.
+
+        For 'linear' and 'poly' also for those that K has. A score is a sum of n values of at most R², so it
+        is off by at most n²·u·R², and ‖w‖², to which each of n updates adds two of them, by 4·n³·u·R².
+        """
+        found = []
+        for square, n in zip(self.squares.tolist(), self.updates_by_column.tolist(), strict=True):
+            if not max(square, self.radius) < math.inf:
+                found.append((Fraction(0), Fraction(LARGEST) ** 4))
+                continue
+            value = Fraction(square)
+            if self.whole:
+                error = 8 * EPSILON * value if square >= 2**53 else Fraction(0)
+            else:
+                R = Fraction(self.radius) ** 2
+                error = (4 * (n + 4) ** 3 * EPSILON + 2 * n**2 * self._value_slack()) * R
+            found.append((max(value - error, Fraction(0)), value + error))
+        return found
 
     @property
     def log2_reach(self) -> float:
@@ -140,11 +174,15 @@ class DualModel:
 
     @property
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ: a convex combination of the y·φ(x) is at least that long."""
+        """‖w‖/Στ ≥ γ, rounded up: a convex combination of the y·φ(x) is at least that long."""
+        squares, counts = self.enclosed_squares(), self.updates_by_column.tolist()
         if self.joint:
-            return self.norm / len(self.used) if len(self.used) else math.inf
-        pairs = zip(np.sqrt(self.squares).tolist(), self.updates_by_column.tolist(), strict=True)
-        return min(norm / count if count else math.inf for norm, count in pairs)
+            squares, counts = (
+                [(Fraction(0), sum((high for _, high in squares), Fraction(0)))],
+                [len(self.used)],
+            )
+        pairs = zip(squares, counts, strict=True)
+        return min(root_up(high / count**2) if count else math.inf for (_, high), count in pairs)
 
     # -- predicting
     def _panels(self, X: Any) -> list[tuple[int, Panel]]:

@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from novikoff.conjunctions import ConjunctionLearner, MonotoneConjunction
 from novikoff.dual import PART, DualLearner
 from novikoff.dualmodel import DualModel
 from novikoff.model import Floats, Ints, Model, Settings, UnsortedIndices
+from novikoff.outward import at_least, at_most, margin_down
 from novikoff.report import Report
 from novikoff.summary import theorem
 from novikoff.training import Plan, Record, Run, record_line, scan
@@ -72,7 +74,10 @@ def fit(
         judge(learner, run)
     except KeyboardInterrupt:
         run.interrupted = True
-    return learner.model(), run
+    model = learner.model()
+    if run.verdict == "undecided" and model.margin_upper == 0:  # a sum of the y·φ(x) is 0
+        run.verdict = "inseparable"
+    return model, run
 
 
 def learn(
@@ -114,6 +119,7 @@ class Smallest(NamedTuple):
     d: Floats
     wrong: bool  # some row is not right under the tie rule
     strict: bool  # every d is > 0, exactly
+    least: Floats  # d, rounded down
     spare: Floats  # how far a tie may be lifted: the smallest d of those whom that would hurt
 
 
@@ -128,7 +134,7 @@ def judge(learner: Learner, run: Run) -> None:
         learner.judge(run)
         return
     run.whole_values = learner.rounding.whole
-    found, squares = _smallest(learner), learner.squares()
+    found, squares = _smallest(learner), learner.model().enclosed_squares()
     run.consistent = not found.wrong
     if run.consistent and not found.strict and learner.earlier.kernel.offset > 0:
         lift = _lift(learner, found)
@@ -136,12 +142,27 @@ def judge(learner: Learner, run: Run) -> None:
         if lifted.strict:
             found = lifted
             moves = sum((u.move for u in learner.updates), learner.earlier.moves.sum(axis=0))
-            bias = moves * learner.earlier.kernel.offset  # w's last coordinate times that of every row
-            squares = squares + (2 * lift * bias + lift**2) / learner.earlier.kernel.offset
+            offset = Fraction(learner.earlier.kernel.offset)
+            for c, (up, count) in enumerate(zip(map(Fraction, lift.tolist()), moves.tolist(), strict=True)):
+                more = 2 * up * Fraction(count) + up * up / offset  # w's last coordinate grows by up/√offset
+                squares[c] = max(squares[c][0] + more, Fraction(0)), squares[c][1] + more
     run.verdict = "separated" if found.strict and run.consistent else "undecided"
-    lengths = np.sqrt(squares.sum(keepdims=True) if learner.joint else squares)
-    margins = [d / length if length else 0.0 for d, length in zip(found.d, lengths, strict=True)]
-    run.margin = float(min(margins))
+    if learner.joint:
+        squares = [
+            (sum((low for low, _ in squares), Fraction(0)), sum((high for _, high in squares), Fraction(0)))
+        ]
+    slack = _value_error(learner)
+    pairs = zip(found.least.tolist(), squares, strict=True)
+    margins = [margin_down(d if math.isinf(d) else Fraction(d) - slack, *square)[0] for d, square in pairs]
+    run.margin = min(margins)
+
+
+def _value_error(learner: DualLearner) -> Fraction:
+    """How far d may be from that of K's own values, where its formula is known; else of those computed."""
+    if learner.is_whole or learner.rounding.measured.radius == math.inf:
+        return Fraction(0)
+    n = len(learner.earlier.used) + len(learner.updates)
+    return 2 * n * learner.earlier.kernel.value_slack(learner.X) * Fraction(learner.model().radius) ** 2
 
 
 def _lift(learner: DualLearner, found: Smallest) -> Floats:
@@ -155,7 +176,7 @@ def _smallest(learner: DualLearner, lift: Floats | None = None) -> Smallest:
     """Look at all rows; with `lift`, only what is beyond rounding counts as strict."""
     k, joint = learner.earlier.n_columns, learner.joint
     slack, sizes = learner.rounding.slack, learner.rounding.sizes
-    d, spare = np.full(k, math.inf), np.full(k, math.inf)
+    d, least, spare = np.full(k, math.inf), np.full(k, math.inf), np.full(k, math.inf)
     wrong, strict = False, True
     for begin in range(0, len(learner.labels), PART):
         labels = learner.labels[begin : begin + PART]
@@ -173,19 +194,49 @@ def _smallest(learner: DualLearner, lift: Floats | None = None) -> Smallest:
             signed = np.where(positive, scores, -scores)
             tie_hurts, guarded = ~positive, ~positive
         tie_hurts = tie_hurts | learner.tie_is_mistake
+        doubt = np.where(np.isinf(signed), 0.0, error)
         if lift is None:
             for row, c in np.argwhere((np.abs(signed) <= error) & (error > 0)).tolist():
                 signed[row, c] = _exactly(learner, begin + row, c)
+                doubt[row, c] = 0.0
+                least[c] = min(least[c], _below(signed[row, c]))
             wrong = wrong or bool(((signed < 0) | ((signed == 0) & tie_hurts)).any())
             error = np.zeros_like(signed)
         else:
             error = error + np.where(np.isinf(signed), 0.0, np.abs(signed)) * 2.0**-50
+        _lower(learner, begin, signed, doubt, lift, least)
         strict = strict and bool((signed > error).all())
         d = np.minimum(d, signed.min(axis=0, initial=math.inf))
         spare = np.minimum(spare, np.where(guarded, signed - error, math.inf).min(axis=0, initial=math.inf))
     if joint:
-        d, spare = d.min(keepdims=True), np.full(k, spare.min())
-    return Smallest(d, wrong, strict, spare)
+        d, least, spare = d.min(keepdims=True), least.min(keepdims=True), np.full(k, spare.min())
+    return Smallest(d, wrong, strict, least, spare)
+
+
+def _lower(
+    learner: DualLearner, begin: int, signed: Floats, doubt: Floats, lift: Floats | None, least: Floats
+) -> None:
+    """Bring `least` down to the smallest d of these rows, rounded down; d is known up to `doubt`."""
+    close = learner.close  # a measure, and no decision
+    for c in range(signed.shape[1]):
+        column, off = signed[:, c], doubt[:, c]
+        if not len(column):
+            continue
+        highest = float((column + off).min())
+        highest = min(least[c], highest + abs(highest) * 2.0**-50)
+        for row in np.flatnonzero((column - off <= highest) & (off > 0)).tolist():
+            d, label = _exactly(learner, begin + row, c), int(learner.labels[begin + row])
+            if lift is not None:
+                mine = label == (1 if len(lift) == 1 else c)
+                d = _below(d + (lift[label] - lift[c] if learner.joint else lift[c] if mine else -lift[c]))
+            least[c] = min(least[c], _below(d))
+        least[c] = min(least[c], column[off == 0].min(initial=math.inf))
+    learner.close = close
+
+
+def _below(d: float) -> float:
+    """A number that was rounded to d is no less than this; d = 0 is exact."""
+    return math.nextafter(d, -math.inf) if d else 0.0
 
 
 def _exactly(learner: DualLearner, row: int, c: int) -> float:
@@ -204,17 +255,19 @@ def _exactly(learner: DualLearner, row: int, c: int) -> float:
 # ---- the report --------------------------------------------------------------------------------------
 def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str, n_features: int) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
-    radius = model.reach
     timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
     upper, margin = model.margin_upper, run.margin if run.verdict == "separated" else 0.0
     bound, _ = theorem(Settings(), 1.0)
     parts = 1 if model.joint or model.n_columns == 1 else model.n_columns
+    upper_of_all = upper
     if parts > 1:
         bound, upper_of_all = f"the sum of {parts} classes' {bound}", math.inf
-    else:
-        upper_of_all = upper
+    low, high = 0.0, math.inf
     if isinstance(model, BudgetLearner):
-        bound, margin = "", 0.0  # what was projected or removed is lost to the proof
+        bound = ""  # what was projected or removed is lost to the proof
+    elif model.radius < math.inf:
+        least, most = model.reach_square()
+        low, high = at_least(least, upper_of_all), at_most(parts * most, margin)
     return Report(
         model=name,
         rule="perceptron",
@@ -228,22 +281,17 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
         last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
         verdict=run.verdict,
         consistent=run.consistent,
-        radius=radius,
+        radius=model.reach,
         margin=run.margin,
         margin_upper=upper,
         bound=bound,
-        bound_lower=_square(radius / upper_of_all, unknown=0.0) if upper_of_all > 0 else math.inf,
-        bound_upper=parts * _square(radius / margin, unknown=math.inf) if margin > 0 else math.inf,
+        bound_lower=low,
+        bound_upper=high,
         training_errors=run.training_errors,
         compensated=model.close if timed else None,
         accumulator=model.close if timed else None,
         order="rows as they came" if run.as_given else order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
-        log2_radius=model.log2_reach if math.isinf(radius) else None,
+        log2_radius=model.log2_reach if math.isinf(model.reach) else None,
         values_rounded=not run.whole_values,
     )
-
-
-def _square(quotient: float, *, unknown: float) -> float:
-    """Infinite where it overflows; `unknown` where it is of two numbers that have."""
-    return unknown if math.isnan(quotient) else quotient * quotient

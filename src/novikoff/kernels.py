@@ -23,6 +23,8 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import is_sparse, rows_of
 from novikoff.model import Floats
+from novikoff.outward import UNIT as EPSILON
+from novikoff.outward import root_up
 from novikoff.sources.block import BadValue
 
 Rows = npt.NDArray[np.int64]
@@ -62,7 +64,7 @@ class Measured(NamedTuple):
 
     sizes: Floats | None  # √K(x, x) or more, by which |K(x, z)| ≤ size·size; None: not known
     whole: bool  # every value is known to be an integer that float64 holds
-    radius: float  # the largest √K(x, x); infinite where it overflows
+    radius: float  # the largest √K(x, x), rounded up; infinite where it overflows
 
     @property
     def log2_radius(self) -> float:
@@ -119,6 +121,10 @@ class Kernel(ABC):
     ) -> Floats | None:
         """Σ α·K/divisor by a way of the kernel's own, its signs and winners exact; None: by panels."""
         return None
+
+    def value_slack(self, X: Any) -> Fraction:
+        """How far a value as computed may be from K's own formula; 0 where the values are K by definition."""
+        return Fraction(0)
 
     def own_votes(
         self,
@@ -189,13 +195,25 @@ class NamedKernel(Kernel):
         norm = _core.row_norms(rows_of(X), 0.0)
         sizes = self._sizes(norm)
         self._check(X, norm, sizes)
-        if self.name == "linear" and self.offset:  # correctly rounded
-            radius = float(_core.row_norms(rows_of(X), self.offset).max(initial=0.0))
-        else:
-            radius = math.hypot(float(sizes.max(initial=0.0)), math.sqrt(self.offset))
+        whole = self._is_exact(X, norm)
         # a size may be too small for float64 where its products with others are not
         bounds = np.hypot(np.where(norm > 0, np.maximum(sizes, 2.0**-960), sizes), math.sqrt(self.offset))
-        return Measured(bounds * ROOM, self._is_exact(X, norm), radius)
+        return Measured(bounds * ROOM, whole, self._radius(float(sizes.max(initial=0.0)), X, whole))
+
+    def _radius(self, size: float, X: Any, whole: bool) -> float:
+        """√K(x, x), rounded up, from the largest float √K(x, x) without the offset."""
+        if not math.isfinite(size):
+            return size
+        square = Fraction(size) ** 2
+        if self.name in ("linear", "poly"):
+            square = Fraction(round(square)) if whole else square * (1 + 2 * self.value_slack(X))
+        return root_up(square + Fraction(self.offset))
+
+    def value_slack(self, X: Any) -> Fraction:
+        """How far a value may be from K(x, z) = (γ·x·z + c₀)^degree, in relation to √(K(x, x)·K(z, z))."""
+        return (
+            (X.shape[1] + 8) * 2 * self.degree * EPSILON if self.name in ("linear", "poly") else Fraction(0)
+        )
 
     def _check(self, X: Any, norm: Floats, sizes: Floats) -> None:
         if self.name in ("linear", "poly"):
@@ -377,7 +395,7 @@ class _PythonKernel(Kernel):
                     f"kernel."
                 )
             largest = max(largest, float(own.max(initial=0.0)))
-        return Measured(None, True, math.sqrt(largest))
+        return Measured(None, True, root_up(Fraction(largest)))
 
 
 def _check_symmetric(block: Floats, mirrored: Floats, first: int, second: int) -> None:

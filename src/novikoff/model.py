@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -20,11 +21,17 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import first_not_finite, in_order, rows_of
 from novikoff.averaging import mean_weights
+from novikoff.outward import LARGEST, UNIT, root_up
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 HUGE_PAGE = 1 << 21  # bytes; weights of that size or more are put on huge pages
+EXACT = 1 << 20  # weights up to which their squares are summed exactly for a report
+ORDINARY = 1e-280, 1e280  # squares of numbers that neither vanish nor overflow
+BEYOND = Fraction(2) ** 2300  # what no sum of squares of doubles reaches
+
+Enclosure = tuple[Fraction, Fraction]  # no more than a number, and no less
 
 
 class UnsortedIndices(Exception):
@@ -70,6 +77,9 @@ class Learner:
         "ties",
         "step_sum",
         "radius",
+        "square_low",
+        "square_high",
+        "drift",
         "largest_row",
         "most_stored",
         "fallbacks",
@@ -105,6 +115,31 @@ class Learner:
         if self._norm is None or self._norm[0] != self.native.updates:
             self._norm = self.native.updates, self.native.measure_norm()
         return self._norm[1]
+
+    def square(self) -> Enclosure:
+        """‖w‖² with the bias, enclosed: exact where it is a double, and there are not too many weights."""
+        low, high = enclosed_square(self.weights.ravel())
+        if self.settings.bias_square:
+            least, most = bias_square(self.settings)
+            biases = sum((Fraction(b) ** 2 for b in self.bias.tolist() if b), Fraction(0))
+            low, high = low + biases / most, high + biases / least
+        return low, high
+
+    def upper_square(self) -> Fraction | None:
+        """(‖w‖/Στ)², rounded up: w with what rounding has done to it is a sum of the τ·y·x. None: no step."""
+        native = self.native
+        if not 0 < native.step_sum < math.inf or not native.drift < math.inf:
+            return None
+        steps = Fraction(native.step_sum)
+        if self.settings.rule not in ("perceptron", "margin"):  # whose steps are 1, and their sum is exact
+            steps *= 1 - native.updates * UNIT
+        high = self.square()[1]
+        if native.drift:
+            length = root_up(high)
+            if length == math.inf:
+                return None
+            high = (Fraction(length) + Fraction(native.drift)) ** 2
+        return high / steps**2
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], settings: Settings, counts: dict[str, Any]) -> Learner:
@@ -154,6 +189,7 @@ class Learner:
     def grow(self, n_classes: int) -> None:
         """Add classes with zero rows; a shared column becomes −w for the first class, +w for the second."""
         k, counts = self.n_classes, self.counts()
+        counts["drift"] *= 1 if k > 2 else 2  # of w twice
         self.n_classes = n_classes
 
         def widened(a: Floats | None) -> Floats | None:
@@ -212,6 +248,34 @@ class Learner:
     def intercept(self, bias: Floats | None = None) -> Floats:
         view: Floats = (self.bias if bias is None else bias)[: self.n_columns()]
         return view
+
+
+def enclosed_square(w: Floats) -> Enclosure:
+    """Σ w², enclosed."""
+    largest = float(np.abs(w).max(initial=0.0))
+    if not largest:
+        return Fraction(0), Fraction(0)
+    shift = 0 if 2.0**-200 < largest < 2.0**200 else math.frexp(largest)[1]
+    if shift or w.size > EXACT:
+        w = np.ldexp(w, -shift) if shift else w
+        near, slack = Fraction(float(np.vdot(w, w))), (w.size + 8) * 2 * UNIT
+        low, high = near * (1 - slack), near * (1 + slack)
+        return low * Fraction(4) ** shift, high * Fraction(4) ** shift
+    value = _core.exact_dot(w, w)[1]
+    rest = _core.exact_dot(np.append(w, value), np.append(w, -1.0))[0]  # the sign of what was rounded off
+    ends = (
+        math.nextafter(value, 0.0) if rest < 0 else value,
+        math.nextafter(value, math.inf) if rest > 0 else value,
+    )
+    return Fraction(ends[0]), Fraction(ends[1])
+
+
+def bias_square(settings: Settings) -> Enclosure:
+    """c², enclosed, of which `settings` has the rounded value."""
+    square = Fraction(settings.bias_square)
+    if Fraction(math.sqrt(settings.bias_square)) ** 2 == square:
+        return square, square
+    return square * (1 - UNIT), square * (1 + UNIT)
 
 
 class Scorer:
@@ -342,17 +406,43 @@ class Model:
     def norm(self) -> float:
         return math.hypot(*(learner.norm() for learner in self.learners))
 
+    @property
+    def moves_two(self) -> bool:
+        """Whether an update moves two vectors: then R is √2 times the largest norm."""
+        return self.n_classes > 2 and not self.apart
+
     def radius(self) -> float:
-        """R with the bias; √2 times it for a joint multiclass model (two classes move at an update)."""
-        largest = max(learner.native.radius for learner in self.learners)
-        return float(largest * (math.sqrt(2) if self.n_classes > 2 and not self.apart else 1.0))
+        """R with the bias, rounded up; √2 times it for a joint multiclass model (two classes move)."""
+        if self.moves_two:
+            return root_up(self.radius_square()[1])
+        return float(max(learner.native.radius for learner in self.learners))
+
+    def radius_square(self) -> Enclosure:
+        """R², enclosed."""
+        copies = 2 if self.moves_two else 1
+        low, high = (
+            max(getattr(part.native, n) for part in self.learners) for n in ("square_low", "square_high")
+        )
+        if not ORDINARY[0] < high < ORDINARY[1]:  # a double cannot hold it
+            radius = max(learner.native.radius for learner in self.learners)
+            least, most = (
+                Fraction(min(radius, LARGEST)) ** 2,
+                BEYOND if radius == math.inf else Fraction(radius) ** 2,
+            )
+            return copies * least * (1 - 8 * UNIT), copies * most
+        return copies * Fraction(low), copies * Fraction(high)
+
+    def upper_square(self) -> Fraction | None:
+        """`margin_upper` squared; None: infinite."""
+        if not self.from_zero:
+            return None
+        found = [square for part in self.learners if (square := part.upper_square()) is not None]
+        return min(found, default=None)
 
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ: a convex combination of the y·x is at least that long."""
-        if not self.from_zero:
-            return math.inf
-        pairs = [(part.norm(), part.native.step_sum) for part in self.learners]
-        return min(norm / steps if steps else math.inf for norm, steps in pairs)
+        """‖w‖/Στ ≥ γ, rounded up: a convex combination of the y·x is at least that long."""
+        square = self.upper_square()
+        return math.inf if square is None else root_up(square)
 
     def coef(self, *, averaged: bool) -> tuple[Floats, Floats]:
         """(coef, intercept) of the last or of the averaged weights."""

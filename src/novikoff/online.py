@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike, fspath
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -228,7 +229,7 @@ class OnlinePerceptron(_core.OnlineLearner):
             if held is not None:
                 values = np.asarray(state[name])
                 held.reshape(len(values), -1)[:, : values.shape[1]] = values
-        for name in ("visits", "updates", "step_sum", "radius", "largest_row", "most_stored"):
+        for name in ("visits", "updates", "most_stored", *_MEASURES, *_OUTWARD):
             setattr(learner.native, name, state[name])
         learner.native.mistakes = state["learner_mistakes"]  # of w, of which the bounds speak
         learner.reset_norm()
@@ -252,9 +253,8 @@ class OnlinePerceptron(_core.OnlineLearner):
         for name in ("weights", "bias", "weight_sums", "bias_sums"):
             if name in state:
                 arrays |= pack_rows(name, state[name])
-        facts = {
-            name: state[name] for name in ("classes", *_COUNTS, *_LATER_COUNTS, *_MEASURES, "wide", "norm2")
-        }
+        counts = (*_COUNTS, *_LATER_COUNTS, *_MEASURES, *_OUTWARD)
+        facts = {name: state[name] for name in ("classes", *counts, "wide", "norm2")}
         write_file(path, {"parameters": params, "state": facts}, arrays, "online")
 
     @classmethod
@@ -293,11 +293,12 @@ class OnlinePerceptron(_core.OnlineLearner):
 _COUNTS = ("visits", "updates", "mistakes", "most_stored")
 _LATER_COUNTS = ("ties", "learner_mistakes", "learner_ties")  # which older files do not have
 _MEASURES = ("step_sum", "radius", "largest_row")
+_OUTWARD = ("square_low", "square_high", "drift")  # files of earlier versions have none of them
 
 
 def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """The state in a file, checked, as the core takes it."""
-    from novikoff.models.modelstate import count, fact, number, unpack_rows
+    from novikoff.models.modelstate import count, fact, number, unpack_rows, widen
     from novikoff.models.onlinestate import labels_from_state, names_from_state
 
     labels = labels_from_state(facts, model.classes)
@@ -313,6 +314,12 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
         name: number(facts, name, 0.0) for name in _MEASURES
     }
     state |= {name: count(facts, name) for name in _LATER_COUNTS if name in facts}
+    if "drift" in facts:
+        state |= {name: number(facts, name, 0.0) for name in _OUTWARD}
+    else:
+        old = SimpleNamespace(**state)
+        widen(old)
+        state |= {name: getattr(old, name) for name in ("radius", *_OUTWARD)}
     norms = fact(facts, "norm2", list)
     if not all(type(v) is float and v >= 0 for v in norms):
         raise ValueError("norm2 is not a list of numbers ≥ 0")

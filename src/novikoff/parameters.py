@@ -91,9 +91,9 @@ PARAMETERS = _table(
     Parameter(
         "rule",
         "perceptron",
-        "The step τ in w ← w + τ·y·x. 'perceptron': 1 at a mistake. 'normalized': 1/‖x‖ at a mistake. "
-        "'margin': 1 whenever y·s ≤ `margin`. 'pa', 'pa1', 'pa2': the passive-aggressive steps, "
-        "whenever y·s < 1.",
+        "The step τ in w ← w + τ·y·x. 'perceptron': 1 at a mistake. 'normalized': 1/‖x‖ at a mistake, "
+        "where the norm of a row includes its bias coordinate. 'margin': 1 whenever y·s ≤ `margin`. "
+        "'pa', 'pa1', 'pa2': the passive-aggressive steps, whenever y·s < 1.",
         *_one_of(*RULES),
     ),
     Parameter(

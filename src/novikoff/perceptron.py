@@ -37,12 +37,12 @@ class Perceptron(LinearClassifier):
     witness_ : (coef, intercept) or None
         The last weights, lifted off a tie through the bias where that was needed.
     radius_ : float
-        R: the largest norm of a row with its bias (√2 times it for joint multiclass).
+        R: the largest norm of a row with its bias (√2 times it for joint multiclass), rounded up.
     margin_ : float
-        The witness's smallest margin. When a row is wrong the scan ends there, and this is that
+        The witness's smallest margin, rounded down. When a row is wrong the scan ends there, and this is that
         row's margin: not positive, and no less than the smallest one. NaN after `partial_fit`.
     margin_upper_ : float
-        ‖w‖/Στ, which is at least γ.
+        ‖w‖/Στ, which is at least γ; rounded up.
     training_errors_ : int or None
         Wrong training rows, where they are known: 0 after a clean run, counted for averaged weights.
     history_ : list of dict

@@ -7,13 +7,17 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
+
 
 @dataclass(frozen=True)
 class Report:
     """The outcome of a fit. `str(report)` reads well, `report.to_dict()` is for machines.
 
     The bound is known up to a bracket, because training itself brackets the margin γ:
-    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated.
+    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated, and
+    `bound_lower` when γ ≤ 0 was proved: then nothing separates the data, and there is no bound. Brackets are
+    rounded outward, and so are the digits that are shown of them.
     """
 
     model: str
@@ -52,7 +56,7 @@ class Report:
     def _lines(self) -> list[tuple[str, str]]:
         count = "updates" if self.rule in ("margin", "structured", "cost-augmented") else "mistakes"
         if self.mixed is not None:
-            count = f"Σ μ·{count} = {_number(self.mixed)}"
+            count = f"Σ μ·{count} = {floor_count(self.mixed)}"
         lines = [
             ("data", self._data()),
             ("verdict", self._verdict()),
@@ -87,6 +91,8 @@ class Report:
                 return "separated: every sentence's own labels are strictly above all others, checked exactly"
             told = " for the kernel values as rounded" if self.values_rounded else ""
             return f"separated: every row lies strictly on its own side, checked exactly{told}"
+        if self.verdict == "inseparable":
+            return f"inseparable: w was 0 after an update, so nothing separates these {self.what}"
         if self.consistent:
             tied = "scores are equal" if self.what == "sentences" else "score is exactly 0"
             return f"undecided: consistent (no training error), but some {tied}"
@@ -114,18 +120,28 @@ class Report:
     def _bound(self, count: str) -> str:
         if not self.bound:
             return "none: Novikoff's proof needs every update, and a budget removes or projects some"
+        if self._none_separates():
+            return (
+                f"{self.bound}: none, nothing separates these {self.what} (w = 0 after an update proves it)"
+            )
         if not math.isfinite(self.bound_upper) and self.bound_lower == 0:
             return f"{self.bound}: nothing is known about γ yet"
-        low, high = (_number(v) for v in (self.bound_lower, self.bound_upper))
+        low, high = floor_count(self.bound_lower), ceil_count(self.bound_upper)
         if not math.isfinite(self.bound_upper):
             return f"{count} ≤ {self.bound}, if the data are separable: then {self.bound} ≥ {low}"
         return f"{count} ≤ {self.bound}, which lies between {low} and {high}"
 
+    def _none_separates(self) -> bool:
+        """Whether γ ≤ 0 was proved: by a sum of steps that is 0."""
+        return self.margin_upper == 0
+
     def _margin(self) -> str:
         bounded = math.isfinite(self.margin_upper)
-        upper = f"γ ≤ {self.margin_upper:.6g}"
+        upper = f"γ ≤ {ceil_text(self.margin_upper)}"
         if self.verdict == "separated" and not math.isnan(self.margin):
-            return f"{self.margin:.6g} ≤ " + (upper if bounded else "γ")
+            return f"{floor_text(self.margin)} ≤ " + (upper if bounded else "γ")
+        if self._none_separates():
+            return f"{upper} (‖w‖/Στ): nothing separates these {self.what}"
         separated = self.verdict == "separated"
         unknown = (
             "how far the next best outputs are is not known"
@@ -145,7 +161,3 @@ class Report:
         )
         caption = f"<caption {left}><b>{html.escape(self.model)}</b></caption>"
         return f"<table>{caption}<tbody>{rows}</tbody></table>"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if 100 <= value < 1e7 else f"{value:.4g}"

@@ -47,7 +47,7 @@ class SentenceShard:
 
 
 BEGIN: dict[str, Any] = {"visits": 0, "mistakes": 0, "updates": 0, "wrong_tokens": 0}
-BEGIN |= {"radius2": 0.0, "largest": 0.0, "step_sum": 0.0}
+BEGIN |= {"radius2": 0.0, "largest": 0.0, "step_sum": 0.0, "fractional": 0}
 
 
 @dataclass(frozen=True, eq=False)

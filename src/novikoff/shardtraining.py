@@ -7,10 +7,12 @@ shards share and `mixing` mixes. A shard is a matrix in memory, or files that ar
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from novikoff.model import Floats, Ints, Learner, Model, Settings, width, zeros
 from novikoff.scaling import Scaling
 from novikoff.sources.source import Source
 from novikoff.streaming import SourceExamples
-from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, judge, smallest
+from novikoff.training import ArrayExamples, Examples, Fitting, Found, Plan, Run, judge, smallest
 
 
 # ---- shards --------------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ class LinearMethod(Method):
         return self.model(table, standing.parts).norm()
 
     def judge(self, table: Table, standing: Standing, run: Run, ask: Ask) -> None:
-        def find(learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]:
+        def find(learner: Learner, part: int, **how: bool) -> Found:
             return smallest_of_all(ask("smallest", part, learner.bias, how), stop=how.get("stop", True))
 
         def errors(_: Model) -> int | None:
@@ -202,10 +204,10 @@ class LinearMethod(Method):
 
     def smallest(
         self, shard: Shard, table: Table, standing: Standing, part: int, bias: Floats, how: dict[str, bool]
-    ) -> tuple[float, int, bool]:
+    ) -> Found:
         """The smallest weight·d of a shard's rows under learner `part` with another bias: see `training`."""
         if not shard.n_rows:
-            return np.inf, -1, False
+            return Found(np.inf, -1, False, np.inf)
         model = self.model(table, standing.parts)
         learner = model.learners[part]
         learner.bias[...] = bias
@@ -229,17 +231,19 @@ class LinearMethod(Method):
         return total
 
 
-def smallest_of_all(found: Sequence[tuple[float, int, bool]], *, stop: bool) -> tuple[float, int, bool]:
+def smallest_of_all(found: Sequence[Found], *, stop: bool) -> Found:
     """What `smallest` found on each shard as if they were gone over one after the other.
 
     With `stop`, up to the first that has a wrong row. Which row it was is not told.
 
-    >>> smallest_of_all([(2.0, 7, False), (-1.0, 3, True), (-5.0, 0, True)], stop=True)
-    (-1.0, -1, True)
+    >>> each = [Found(2.0, 7, False, 2.0), Found(-1.0, 3, True, -1.0), Found(-5.0, 0, True, -5.0)]
+    >>> smallest_of_all(each, stop=True)
+    Found(value=-1.0, row=-1, wrong=True, least=-1.0)
     """
-    value, wrong = np.inf, False
-    for one, _, erred in found:
-        value, wrong = min(value, one), wrong or erred
+    least: Fraction | float = math.inf
+    value, wrong = math.inf, False
+    for one, _, erred, lower in found:
+        value, wrong, least = min(value, one), wrong or erred, min(least, lower)
         if wrong and stop:
             break
-    return float(value), -1, wrong
+    return Found(float(value), -1, wrong, least)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-from novikoff.model import Model, Settings
+from novikoff.model import ORDINARY, Model, Settings
+from novikoff.outward import UNIT, at_most, down, root_up, up
 from novikoff.report import Report
 from novikoff.training import Run
 
 
 def summarize(model: Model, run: Run, name: str, order: str) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
-    radius, upper = model.radius(), model.margin_upper()
-    bound, low, high = _bound(model, radius, upper, run)
+    bound, low, high = _bound(model, run)
     if run.as_given:
         order = "rows as they came"
     if run.shuffled_in_blocks:
@@ -32,9 +33,9 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
         last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
         verdict=run.verdict,
         consistent=run.consistent,
-        radius=radius,
+        radius=model.radius(),
         margin=run.margin,
-        margin_upper=upper,
+        margin_upper=model.margin_upper(),
         bound=bound,
         bound_lower=low,
         bound_upper=high,
@@ -48,49 +49,63 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
     )
 
 
-def theorem(settings: Settings, radius: float, heaviest: float = 1.0, copies: int = 1) -> tuple[str, float]:
-    """The bound of a rule as a formula, and what stands above γ² in it (γₙ² for the normalized rule).
+def theorem(
+    settings: Settings, square: Fraction | float, heaviest: float = 1.0, copies: int = 1
+) -> tuple[str, Fraction]:
+    """The bound of a rule as a formula, and what stands above γ² (γₙ² for the normalized rule), exactly.
 
-    `radius` is that of the z with their weights, of which `heaviest` is the largest; `copies` is 2 where an
+    `square` is R² of the z with their weights, of which `heaviest` is the largest; `copies` is 2 where an
     update moves two vectors. Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no
     sample weights.
+
+    >>> theorem(Settings(rule="margin", margin=0.5), 5.0)
+    ('(R² + 2β)/γ²', Fraction(6, 1))
     """
+    square, heaviest_ = Fraction(square), Fraction(heaviest)
     match settings.rule:
         case "normalized":  # the perceptron's theorem for the rows scaled to norm 1
-            return "1/γₙ²" if copies == 1 else "2/γₙ²", copies * heaviest * heaviest
+            return "1/γₙ²" if copies == 1 else "2/γₙ²", copies * heaviest_**2
         case "margin":
-            return "(R² + 2β)/γ²", radius * radius + 2 * settings.margin * heaviest
+            return "(R² + 2β)/γ²", square + 2 * Fraction(settings.margin) * heaviest_
         case "pa1":
-            return "max(R², 1/C)/γ²", max(radius * radius, 1 / settings.C)
+            return "max(R², 1/C)/γ²", max(square, 1 / Fraction(settings.C))
         case "pa2":
-            return "(R² + 1/2C)/γ²", radius * radius + 1 / (2 * settings.C)
-    return "(R/γ)²", radius * radius
+            return "(R² + 1/2C)/γ²", square + 1 / (2 * Fraction(settings.C))
+    return "(R/γ)²", square
 
 
-def _bound(model: Model, radius: float, upper: float, run: Run) -> tuple[str, float, float]:
-    """The rule's own theorem: its name, and the bracket that the margins give its bound."""
+def _bound(model: Model, run: Run) -> tuple[str, float, float]:
+    """The rule's own theorem: its name, and the bracket that the margins give its bound, rounded outward."""
     settings = model.settings
     parts = model.n_classes if model.apart else 1
-    margin = run.margin if run.verdict == "separated" else 0.0
-    copies = 2 if model.n_classes > 2 and not model.apart else 1
-    name, top = theorem(settings, radius, run.heaviest, copies)
-    if settings.rule == "normalized":
-        margin = run.unit_margin if margin else 0.0
-        upper = model.norm() / model.total("updates") if model.total("updates") else math.inf
+    copies = 2 if model.moves_two else 1
+    low, high = model.radius_square()
+    name, top = theorem(settings, high, run.heaviest, copies)
+    least = theorem(settings, low, run.heaviest, copies)[1]
     if not model.from_zero or (settings.rule.startswith("pa") and run.heaviest != 1):
         return name, 0.0, math.inf
+    upper, v_square = model.upper_square(), run.v_square
+    if settings.rule == "normalized":
+        upper, v_square = _unit_upper(model, run), at_most(1.0, run.unit_margin)
+    bound = math.inf
+    if run.verdict == "separated":
+        margin = run.unit_margin if settings.rule == "normalized" else run.margin
+        ordinary = ORDINARY[0] < v_square < ORDINARY[1]
+        bound = up(parts * top * Fraction(v_square)) if ordinary else at_most(parts * top, margin)
     if parts > 1:
-        name, upper = f"the sum of {parts} classes' {name}", math.inf
-    return name, over_square(top, upper, otherwise=0.0), parts * over_square(top, margin)
+        name, upper = f"the sum of {parts} classes' {name}", None
+    if upper is None:
+        return name, 0.0, bound
+    return name, down(least / upper) if upper else math.inf, bound
 
 
-def over_square(top: float, gamma: float, otherwise: float = math.inf) -> float:
-    """top/γ², infinite for γ ≤ 0; `otherwise` where it is beyond what floats can tell.
-
-    >>> over_square(5.0, 1.0), over_square(5.0, 0.0), over_square(math.inf, 1e200)
-    (5.0, inf, inf)
-    """
-    if not gamma > 0:
-        return math.inf
-    value = top / (gamma * gamma) if gamma * gamma > 0 else math.nan
-    return otherwise if math.isnan(value) else value
+def _unit_upper(model: Model, run: Run) -> Fraction | None:
+    """‖w‖/updates ≥ γₙ squared, rounded up: every step adds a vector of norm 1, up to four roundings."""
+    (learner, *more) = model.learners
+    updates = model.total("updates")
+    if more or not updates:
+        return None
+    copies = 2 if model.moves_two else 1
+    length = root_up(learner.square()[1]) + learner.native.drift
+    length += 6 * 2.0**-53 * copies * run.heaviest * updates
+    return (Fraction(length) * (1 + 4 * UNIT) / updates) ** 2 if length < math.inf else None

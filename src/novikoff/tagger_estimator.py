@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import generator
 from novikoff.labels import Classes
+from novikoff.outward import root_up
 from novikoff.parameters import TAGGER_PARAMETERS, Parameter, check_parameters
 from novikoff.report import Report
 from novikoff.structured import reading, tagging
@@ -60,7 +61,7 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_epochs_ = len(run.history)
         self.n_mistakes_, self.n_updates_ = counts.mistakes, counts.updates
         self.converged_, self.verdict_ = run.converged, run.verdict
-        self.radius_ = float(np.sqrt(counts.radius2))
+        self.radius_ = root_up(tagging.radius_square(counts)[1])
         self.margin_, self.margin_upper_ = run.margin, tagging.margin_upper(counts, run)
         self.training_errors_ = run.training_errors
 

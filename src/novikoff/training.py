@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -23,10 +24,12 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import in_order, is_memory_mapped, row_bytes, rows_of, some_rows
 from novikoff.model import Floats, Ints, Learner, Model, Settings, UnsortedIndices, raise_problem, threads
+from novikoff.outward import UNIT, down, margin_down
 
 Order = npt.NDArray[np.int64]
 Record = dict[str, Any]
 
+TINY = 2.0**-960  # products that are that small may have been rounded to 0 on the way
 CALL_BYTES = 1 << 26  # memory one native call goes over: a small part of a second, then Python may interrupt
 COUNTED = ("mistakes", "updates")
 BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
@@ -57,8 +60,9 @@ class Run:
     interrupted: bool = False
     verdict: str = "undecided"
     consistent: bool | None = None  # no training error under the tie rule; None: not looked at
-    margin: float = math.nan
-    unit_margin: float = math.nan  # the same with every row scaled to norm 1
+    margin: float = math.nan  # of the witness, rounded down
+    v_square: float = math.nan  # ‖v‖² of the witness scaled to a smallest product of 1: 1/margin², rounded up
+    unit_margin: float = math.nan  # the margin with every row scaled to norm 1
     witness: tuple[Floats, Floats] | None = None
     training_errors: int | None = None
     n_rows: int = 0
@@ -216,6 +220,15 @@ def settled(model: Model, began: dict[int, int]) -> dict[int, int]:
     return {k: n for k, n in enumerate(made) if began.get(k) == n}
 
 
+class Found(NamedTuple):
+    """The smallest weight·d of some rows."""
+
+    value: float
+    row: int
+    wrong: bool  # whether some row is
+    least: Fraction | float  # the value rounded down
+
+
 def smallest(
     model: Model,
     examples: Examples,
@@ -226,13 +239,14 @@ def smallest(
     unit: bool = False,
     guarded: bool = False,
     stop: bool = True,
-) -> tuple[float, int, bool]:
-    """The smallest weight·d of all rows, its row, and whether some row is wrong, as `learner` sees them.
+) -> Found:
+    """The smallest weight·d of all rows, as `learner` sees them.
 
     `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
     """
     native, best = learner.native.view(), (math.inf, True, -1)
     wrong = False
+    least: Fraction | float = math.inf
     for visit in examples.each():
         labels = model.labels(visit.labels, part)
         weights = visit.weights if weighted else None
@@ -240,15 +254,22 @@ def smallest(
             norms = _core.row_norms(visit.rows, learner.settings.bias_square)
             with np.errstate(over="ignore"):
                 weights = (1.0 if weights is None else weights) / np.where(norms > 0, norms, 1.0)
-        problem, at, value, row, hurts, erred = _core.smallest(
+        problem, at, value, row, hurts, erred, lower = _core.smallest(
             native, visit.rows, labels, weights, visit.order, visit.begin, visit.end, guarded, stop
         )
         raise_problem(problem, at, visit.X, where=visit.where)
-        wrong |= erred
+        wrong, least = wrong | erred, min(least, lower)
         best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
         if wrong and stop:
             break
-    return best[0], best[2], wrong
+    if 0 < best[0] < TINY:  # too small to be told from 0: the same of w times a power of two
+        twice, power = learner.copy(), 900 - math.frexp(learner.native.weight_norm)[1]
+        twice.set_weights(np.ldexp(learner.coef(), power), np.ldexp(learner.intercept(), power))
+        found = smallest(
+            model, examples, twice, part, weighted=weighted, unit=unit, guarded=guarded, stop=stop
+        )
+        least = Fraction(found.least) / Fraction(2) ** power
+    return Found(best[0], best[2], wrong, least)
 
 
 # ---- fitting -----------------------------------------------------------------------------------------
@@ -403,29 +424,33 @@ class Fitting:
 class Smallest(Protocol):
     """`smallest` of a model and examples, wherever these are."""
 
-    def __call__(self, learner: Learner, part: int, **how: bool) -> tuple[float, int, bool]: ...
+    def __call__(self, learner: Learner, part: int, **how: bool) -> Found: ...
 
 
 def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int | None]) -> None:
     """The verdict on the last weights: a witness, its margin, and what is wrong still."""
     witnesses, margins, unit = [], [], []
-    consistent = True
+    consistent, strict = True, True
     for k, learner in enumerate(model.learners):
-        value, _, wrong = find(learner, k)
+        value, _, wrong, least = find(learner, k)
         if not wrong and value == 0 and learner.settings.bias_square:
             learner = _lifted(learner, k, find)
-            value, _, wrong = find(learner, k)
-        norm = learner.norm()
-        margins.append(value / norm if norm else 0.0)
+            value, _, wrong, least = find(learner, k)
+        low, high = learner.square()
+        margins.append(margin_down(least, low, high))
         witnesses.append((learner.coef(), learner.intercept()))
         consistent &= not wrong
+        strict &= value > 0 and high > 0
         if wrong or value <= 0:
             break
         if learner.settings.rule == "normalized":
-            unit.append(find(learner, k, unit=True)[0] / norm)
-    run.margin, run.unit_margin = min(margins), min(unit, default=math.nan)
-    if run.margin > 0 and len(margins) == len(model.learners):
+            slack = (learner.native.most_stored + 16) * 4 * UNIT  # of a row's norm, and of a division by it
+            unit.append(margin_down(down(Fraction(find(learner, k, unit=True)[3]) * (1 - slack)), low, high))
+    (run.margin, run.v_square), run.unit_margin = min(margins), min(unit, default=(math.nan,))[0]
+    if strict and len(margins) == len(model.learners):
         run.verdict = "separated"
+    elif model.upper_square() == 0:  # a sum of the y·x is 0, by Gordan's theorem
+        run.verdict = "inseparable"
     run.consistent = consistent and len(margins) == len(model.learners)
     if len(witnesses) == len(model.learners):
         coefs, intercepts = zip(*witnesses, strict=True)
@@ -458,14 +483,17 @@ def record_line(record: Record) -> str:
 
 
 # ---- going on ----------------------------------------------------------------------------------------
-def _seen(learner: Learner) -> tuple[float, float, int]:
+SEEN = ("radius", "square_low", "square_high", "largest_row", "most_stored")
+
+
+def _seen(learner: Learner) -> tuple[float, ...]:
     """What a learner knows of the rows it has seen."""
-    native = learner.native
-    return native.radius, native.largest_row, native.most_stored
+    return tuple(getattr(learner.native, name) for name in SEEN)
 
 
-def _see(learner: Learner, figures: tuple[float, float, int]) -> None:
-    learner.native.radius, learner.native.largest_row, learner.native.most_stored = figures
+def _see(learner: Learner, figures: tuple[float, ...]) -> None:
+    for name, figure in zip(SEEN, figures, strict=True):
+        setattr(learner.native, name, figure)
 
 
 def scan(

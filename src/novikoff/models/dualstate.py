@@ -15,7 +15,7 @@ from novikoff.models.kernelstate import (
 from novikoff.models.modelfile import Arrays, Facts
 from novikoff.models.modelstate import LARGEST, State, array, count, fact, number
 
-FIGURES = ("n_classes", "joint", "n_visits", "n_rows", "radius", "log2_radius")
+FIGURES = ("n_classes", "joint", "n_visits", "n_rows", "radius", "log2_radius", "whole")
 
 
 def dual_state(model: DualModel) -> State:
@@ -63,6 +63,7 @@ def dual_from_state(facts: Facts, arrays: Arrays) -> DualModel:
         n_visits,
         n_rows,
         squares,
-        radius=number(facts, "radius", 0.0),
+        radius=number(facts, "radius", 0.0) * (1.0 if "whole" in facts else 1 + 2.0**-46),  # was to nearest
+        whole="whole" in facts and fact(facts, "whole", bool),
         log2_radius=number(facts, "log2_radius"),
     )

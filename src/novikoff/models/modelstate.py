@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from novikoff.model import Floats, Learner, Model, Settings
 from novikoff.models.modelfile import Arrays, Facts
+from novikoff.outward import at_most
 from novikoff.parameters import MULTICLASS, RULES, TIES
 from novikoff.sources.features import Features
 from novikoff.training import Run
@@ -212,6 +213,11 @@ def _set_counts(learner: Learner, part: Facts) -> None:
     native.ties = count(part, "ties") if "ties" in part else 0
     for name in ("step_sum", "radius", "largest_row"):
         setattr(native, name, number(part, name, 0.0))
+    if "drift" in part:
+        for name in ("square_low", "square_high", "drift"):
+            setattr(native, name, number(part, name, 0.0))
+    else:
+        widen(native)
     if "filter" in part:
         close = fact(part, "fallbacks", list)
         if len(close) != 2:
@@ -221,9 +227,22 @@ def _set_counts(learner: Learner, part: Facts) -> None:
             count({"fallbacks": close[1]}, "fallbacks"),
         )
         known = fact(part, "filter", list)
-        if len(known) != len(native.filter) or not all(type(v) is float for v in known):
-            raise ValueError(f"filter is {_short(known)}, expected {len(native.filter)} numbers")
+        expected = len(native.filter)  # the last came later
+        if len(known) not in (expected, expected - 1) or not all(type(v) is float for v in known):
+            raise ValueError(f"filter is {_short(known)}, expected {expected} numbers")
         native.filter = known
+
+
+def widen(native: Any) -> None:
+    """R and w as files of earlier versions have them: rounded to nearest. Make room for what that may be off.
+
+    ‖w‖ is at most R·Στ at every update, so in all rounding is at most (updates + 3)·u·R·Στ.
+    """
+    slack = 1 + (native.most_stored + 16) * 2.0**-51
+    square = native.radius * native.radius
+    native.square_low, native.square_high = square / slack, square * slack
+    native.radius *= slack
+    native.drift = 1.01 * (native.updates + 3) * 2.0**-53 * native.radius * native.step_sum
 
 
 def settings(facts: Facts) -> Settings:
@@ -278,6 +297,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         verdict=choice(facts, "verdict", ("separated", "consistent", "inseparable", "undecided")),
         consistent=consistent if consistent is None else fact(facts, "consistent", bool),
         margin=float(fact(facts, "margin", float)),
+        v_square=_v_square(facts),
         unit_margin=float(fact(facts, "unit_margin", float)),
         witness=witness,
         training_errors=errors if errors is None else count(facts, "training_errors"),
@@ -289,6 +309,14 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         mixed=number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
         whole_values=fact(facts, "whole_values", bool) if "whole_values" in facts else False,
     )
+
+
+def _v_square(facts: Facts) -> float:
+    """1/margin², rounded up. Files of earlier versions have none, and a margin that is rounded to nearest."""
+    if "v_square" in facts:
+        return float(fact(facts, "v_square", float))
+    margin = float(fact(facts, "margin", float))
+    return at_most(1.0, margin * (1 - 2.0**-46))
 
 
 # ---- classes -----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from novikoff.outward import ceil_count, floor_count
 from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, number, plain, with_commas
 from novikoff.theory.problem import Problem, read_problem
 
@@ -133,14 +134,14 @@ class MarginHistogramDisplay:
             return
         if low > 0:
             said = (
-                f"{number(low)} ≤ γ ≤ {number(high)}"
+                f"{floor_count(low)} ≤ γ ≤ {ceil_count(high)}"
                 if number(low) != number(high)
                 else f"γ = {number(high)}"
             )
             ax.axvspan(low, high, color=GREEN, alpha=0.25, lw=0)
             ax.axvline(low, color=GREEN, lw=1.4, ls="--")
         else:
-            said = f"γ ≤ {number(high)}"
+            said = f"γ ≤ {ceil_count(high)}"
         ax.axvline(high, color=GREEN, lw=1.4, ls="--", label=said)
 
 

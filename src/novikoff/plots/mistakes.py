@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from novikoff.plots.style import GREY, INK, PALE, colour, legend_above, new_axes, number, plain, with_commas
+from novikoff.plots.style import (
+    GREY,
+    INK,
+    PALE,
+    bound_number,
+    colour,
+    formula_of,
+    legend_above,
+    new_axes,
+    plain,
+    with_commas,
+)
 
 if TYPE_CHECKING:
     from novikoff.theory.trace import Trace
@@ -18,18 +29,20 @@ MOST_EPOCHS = 30  # up to which their ends are marked
 
 
 class MistakesDisplay:
-    """The count of mistakes against visits, with a level line for every bound.
+    """The count of mistakes, or of updates, against visits, with a level line for every bound.
 
     Parameters
     ----------
     visits : array
-        The visit, from 1, of every mistake.
+        The visit, from 1, of everything counted.
     n_visits : int
         Visits in all.
     bounds : list of (name, value)
         What the theory allows; those that are not finite are left out.
     n_rows : int, optional
         Visits an epoch, whose ends are marked.
+    what : str
+        What is counted: "mistakes", or "updates" for a rule whose bound is on these.
 
     Attributes
     ----------
@@ -50,26 +63,29 @@ class MistakesDisplay:
         bounds: Iterable[tuple[str, float]] = (),
         *,
         n_rows: int | None = None,
+        what: str = "mistakes",
     ) -> None:
         self.visits = np.asarray(visits, dtype=np.int64)
-        self.n_visits, self.n_rows = int(n_visits), n_rows
+        self.n_visits, self.n_rows, self.what = int(n_visits), n_rows, what
         self.bounds = sorted(
             ((name, float(v)) for name, v in bounds if v is not None and np.isfinite(v)), key=lambda b: b[1]
         )
 
     @classmethod
     def from_trace(cls, trace: Trace, bounds: Any = None, *, ax: Any = None, **options: Any) -> Self:
-        """Draw a run, under the bound of its own u or under `bounds(X, y)`.
+        """Draw a run, under its rule's own bound at its u, or those of `bounds(X, y)` that are the rule's.
 
-        Every update of the rules "perceptron" and "normalized" is a mistake; those of others are counted
-        as updates.
+        Every update of the rules "perceptron" and "normalized" is a mistake; the margin rule's bound is on
+        its updates, and these are counted.
         """
+        what = "updates" if trace.rule == "margin" else "mistakes"
         if bounds is None:
-            pairs = [("$(R/\\gamma)^2$", (trace.radius / trace.gamma) ** 2)] if trace.gamma > 0 else []
+            name = formula_of(trace.rule, len(trace.classes))
+            pairs = [(name, trace.bound)] if trace.gamma > 0 else []
         else:
-            pairs = [(bound.name, bound.value) for bound in bounds]
+            pairs = [(bound.name, bound.value) for bound in bounds if _is_of(bound, trace.rule, what)]
         visits = np.asarray(trace.visit) + 1
-        return cls(visits, trace.n_visits, pairs, n_rows=trace.n_rows).plot(ax, **options)
+        return cls(visits, trace.n_visits, pairs, n_rows=trace.n_rows, what=what).plot(ax, **options)
 
     def plot(self, ax: Any = None, *, log: bool | None = None, legend: bool = True) -> Self:
         """Draw in `ax`, or in a new figure; `log` chooses the axis of the mistakes."""
@@ -85,19 +101,19 @@ class MistakesDisplay:
         x = np.concatenate([[0], self.visits, [self.n_visits]])
         y = np.concatenate([np.arange(made + 1), [made]])
         (self.line_,) = ax.plot(
-            x, y, color=INK, lw=1.8, drawstyle="steps-post", label=f"mistakes made: {made:,}"
+            x, y, color=INK, lw=1.8, drawstyle="steps-post", label=f"{self.what} made: {made:,}"
         )
         self.bound_lines_ = []
         for k, (name, value) in enumerate(self.bounds):
             look = {"color": colour(k), "ls": DASHES[k % len(DASHES)], "lw": 1.5}
-            self.bound_lines_.append(ax.axhline(value, label=f"{name}: {number(value)}", **look))
+            self.bound_lines_.append(ax.axhline(value, label=f"{name}: {bound_number(value)}", **look))
         if log:
             ax.set_yscale("log")
             ax.set_ylim(0.7, max(highest, made, 1) * 2.5)
         else:
             ax.set_ylim(0, max(highest, made, 1) * 1.12)
         said = "visits (a line at the end of each epoch)" if 0 < len(ends) <= MOST_EPOCHS else "visits"
-        ax.set(xlabel=said, ylabel="mistakes", xlim=(0, max(self.n_visits, 1)))
+        ax.set(xlabel=said, ylabel=self.what, xlim=(0, max(self.n_visits, 1)))
         ax.tick_params(axis="x", color=GREY)
         with_commas(ax.xaxis)
         with_commas(ax.yaxis)
@@ -106,3 +122,12 @@ class MistakesDisplay:
             legend_above(ax, 1 if len(self.bounds) < 2 else 2)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _is_of(bound: Any, rule: str, what: str) -> bool:
+    """Whether a bound of `theory.bounds` is about that rule, and on what is counted."""
+    if getattr(bound, "counts", what) != what:
+        return False
+    if bound.name in ("novikoff", "normalized", "margin", "pa", "pa1", "pa2"):
+        return bool(bound.name == {"perceptron": "novikoff"}.get(rule, rule))
+    return rule == "perceptron"  # Freund and Schapire, majorities

@@ -7,7 +7,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.plots.style import BLUE, INK, RED, Floats, colour, mark, new_axes, number, plain, with_commas
+from novikoff.plots.style import (
+    BLUE,
+    INK,
+    RED,
+    Floats,
+    bound_number,
+    colour,
+    mark,
+    new_axes,
+    number,
+    plain,
+    with_commas,
+)
 
 FAR = 6.0  # with a bound so many times the most mistakes, the axis is logarithmic
 
@@ -91,7 +103,7 @@ class OrderDisplay:
                 bound = self.bounds[name]
                 ax.plot([bound] * 2, [at - 0.4, at + 0.4], color=RED, lw=1.8, ls="--", zorder=4)
                 ax.annotate(
-                    f"bound {number(bound)}",
+                    f"bound {bound_number(bound)}",
                     (bound, at + 0.4),
                     xytext=(-3, 0),
                     textcoords="offset points",

@@ -1,4 +1,4 @@
-"""Novikoff's proof as a picture: k·γ ≤ w·u ≤ ‖w‖ ≤ √k·R, and the run between."""
+"""The proof of a rule's bound as a picture: k·γ ≤ w·u ≤ ‖w‖ ≤ √k·R, and the run between."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from novikoff.plots.style import BLUE, GREEN, INK, PALE, RED, Floats, new_axes, number, plain
+from novikoff.plots.style import (
+    BLUE,
+    GREEN,
+    INK,
+    PALE,
+    RED,
+    Floats,
+    bound_number,
+    formula_of,
+    new_axes,
+    plain,
+)
 
 if TYPE_CHECKING:
     from novikoff.theory.trace import Trace
@@ -18,7 +29,8 @@ class SandwichDisplay:
     """‖w‖ after each update between the line that pushes it up and the curve that holds it down.
 
     Every update adds at least γ to w·u and at most R² to ‖w‖². The line k·γ meets the curve √k·R at
-    k = (R/γ)²: no run gets past that point.
+    k = (R/γ)²: no run gets past that point. The margin rule adds at most R² + 2β to ‖w‖²; the normalized rule
+    has rows of norm 1. Where u does not separate the rows, the line is that of Freund and Schapire.
 
     Parameters
     ----------
@@ -26,23 +38,55 @@ class SandwichDisplay:
         ‖w‖, w·u, the lower line and the upper curve.
     bound : float
         Where line and curve meet; infinite when γ ≤ 0.
+    rule : {"perceptron", "normalized", "margin"}
+        Whose proof it is, for the names of line, curve and bound.
+    n_classes : int
+    separates : bool
+        Whether γ > 0.
 
     Attributes
     ----------
     ax_, figure_, lines_ : the axes, their figure, and the curves drawn, by name
     """
 
-    def __init__(self, norm: Any, along: Any, lower: Any, upper: Any, bound: float) -> None:
+    def __init__(
+        self,
+        norm: Any,
+        along: Any,
+        lower: Any,
+        upper: Any,
+        bound: float,
+        *,
+        rule: str = "perceptron",
+        n_classes: int = 2,
+        separates: bool = True,
+    ) -> None:
         self.norm, self.along, self.lower, self.upper = (
             np.asarray(a, dtype=np.float64) for a in (norm, along, lower, upper)
         )
         self.bound = float(bound)
+        self.rule, self.n_classes, self.separates = rule, n_classes, separates
 
     @classmethod
     def from_trace(cls, trace: Trace, *, ax: Any = None, **options: Any) -> Self:
         """Draw the record of a run."""
-        bound = (trace.radius / trace.gamma) ** 2 if trace.gamma > 0 else np.inf
-        return cls(trace.norm, trace.wu, trace.lower, trace.upper, bound).plot(ax, **options)
+        separates = trace.gamma > 0
+        names: dict[str, Any] = {"rule": trace.rule, "n_classes": len(trace.classes), "separates": separates}
+        bound = trace.bound if separates else np.inf
+        return cls(trace.norm, trace.wu, trace.lower, trace.upper, bound, **names).plot(ax, **options)
+
+    def _upper(self) -> str:
+        two = self.n_classes > 2
+        curves = {
+            "margin": r"$\sqrt{k\,(R^2+2\beta)}$",
+            "normalized": r"$\sqrt{2k}$" if two else r"$\sqrt{k}$",
+        }
+        return curves.get(self.rule, r"$\sqrt{k}\,R$")
+
+    def _lower(self) -> str:
+        if not self.separates:
+            return r"$(k-\sqrt{ke}\,\|\mathrm{hinge}\|)\,/\,\|v\|$"
+        return r"$k\gamma_n$" if self.rule == "normalized" else r"$k\gamma$"
 
     def plot(self, ax: Any = None, *, extend: bool | None = None, legend: bool = True) -> Self:
         """Draw in `ax`, or in a new figure.
@@ -65,7 +109,9 @@ class SandwichDisplay:
             ax.plot(more, scale * np.sqrt(more), color=RED, lw=1, ls="-.", alpha=0.55)
             ax.axvline(end, color=INK, lw=0.8, ls=":")
             ax.annotate(
-                f"$(R/\\gamma)^2 = {number(self.bound)}$".replace(",", "{,}"),
+                f"{formula_of(self.rule, self.n_classes)[:-1]} = {bound_number(self.bound)}$".replace(
+                    ",", "{,}"
+                ),
                 (end, 0.02),
                 xycoords=("data", "axes fraction"),
                 xytext=(-4, 0),
@@ -76,7 +122,7 @@ class SandwichDisplay:
                 fontsize="small",
             )
         marker = {"marker": ".", "ms": 5} if made <= 40 else {}
-        (top,) = ax.plot(k, upper, color=RED, lw=1.5, ls="-.", label=r"$\sqrt{k}\,R$: it cannot be longer")
+        (top,) = ax.plot(k, upper, color=RED, lw=1.5, ls="-.", label=f"{self._upper()}: it cannot be longer")
         (run,) = ax.plot(
             k, np.concatenate([[0.0], self.norm]), color=INK, lw=1.8, label=r"$\|w\|$: the run", **marker
         )
@@ -88,7 +134,7 @@ class SandwichDisplay:
             ls=(0, (1, 1.2)),
             label=r"$w\cdot u$: the part along $u$",
         )
-        (low,) = ax.plot(k, lower, color=GREEN, lw=1.5, ls="--", label=r"$k\gamma$: it must be longer")
+        (low,) = ax.plot(k, lower, color=GREEN, lw=1.5, ls="--", label=f"{self._lower()}: it must be longer")
         self.lines_ = {"upper": top, "norm": run, "along": along, "lower": low}
         ax.set(xlabel="updates $k$", ylabel="length", xlim=(0, max(end, 1) * 1.02))
         ax.set_ylim(min(0.0, float(self.along.min(initial=0)), float(self.lower.min(initial=0))), None)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.outward import ceil_count
+
 Floats = npt.NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
@@ -68,6 +70,32 @@ def number(value: float) -> str:
     if (value == round(value) and abs(value) < 1e4) or 100 <= abs(value) < 1e7:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def bound_number(value: float) -> str:
+    """A bound as a legend says it: no less than it is.
+
+    >>> bound_number(5.0), bound_number(5.00001), bound_number(1234.5)
+    ('5', '5.001', '1,235')
+    """
+    return ceil_count(value)
+
+
+FORMULAS = {  # the bound of each rule, on the updates of 'margin' and on the mistakes of the others
+    "perceptron": "$(R/\\gamma)^2$",
+    "normalized": "$1/\\gamma_n^2$",
+    "margin": "$(R^2+2\\beta)/\\gamma^2$",
+}
+
+
+def formula_of(rule: str, n_classes: int = 2) -> str:
+    """The rule's own bound; with three classes or more two vectors of norm 1 move at a normalized update.
+
+    >>> formula_of("margin"), formula_of("normalized", 3)
+    ('$(R^2+2\\\\beta)/\\\\gamma^2$', '$2/\\\\gamma_n^2$')
+    """
+    formula = FORMULAS[rule]
+    return formula.replace("$1/", "$2/") if n_classes > 2 else formula
 
 
 def in_the_plane(X: Any) -> Floats:

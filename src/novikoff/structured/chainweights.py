@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.averaging import mean_weights
-from novikoff.model import zeros
+from novikoff.model import Enclosure, enclosed_square, zeros
 from novikoff.structured.sequences import Floats, Ids, Offsets
 
 Bytes = npt.NDArray[np.uint8]
@@ -55,6 +55,7 @@ class Counts:
     radius2: float = 0.0  # the largest ‖Φ(x, y) − Φ(x, ŷ)‖² of an update
     largest: float = 0.0  # an upper bound of |w|, element by element
     dropped: int = 0  # updates made after the weights that early stopping kept
+    fractional: int = 0  # 1: some value of a feature was no whole number, so that sums may be rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +185,9 @@ class ChainWeights:
         return self.transitions[:, : self.n_labels].astype(np.float64), sums
 
 
-_COUNTS = [f.name for f in fields(Counts) if f.name != "dropped"]  # those that native code counts
+_COUNTS = [
+    f.name for f in fields(Counts) if f.name not in ("dropped", "fractional")
+]  # those that native code counts
 
 
 class Scorer:
@@ -211,5 +214,7 @@ class Scorer:
         padded[:, : self.n_labels] = a
         self.native = _core.TaggerScorer(self.n_labels, pairs.at, pairs.label, w, padded, *allowed.flat())
 
-    def norm(self) -> float:
-        return math.sqrt(float(np.vdot(self.w, self.w)) + float(np.vdot(self.a, self.a))) / self.scale
+    def square(self) -> Enclosure:
+        """‖w‖², enclosed."""
+        low, high = enclosed_square(np.concatenate([np.ravel(self.w), np.ravel(self.a)]).astype(np.float64))
+        return low / Fraction(self.scale) ** 2, high / Fraction(self.scale) ** 2

@@ -36,10 +36,12 @@ import math
 import sys
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from novikoff.outward import UNIT, at_least, at_most, margin_down
 from novikoff.report import Report
 from novikoff.structured.problem import Structure, Violation
 from novikoff.structured.weights import Learner, learner_for
@@ -190,10 +192,15 @@ class Fitting:
         gap, strict = self._carried_on()
         if gap > 0:
             run.verdict, self.witness = "separated", strict
-            norm = strict.norm()
+            low, high = strict.square()
             if structure.runner_up is None:
                 gap = 1.0 if strict.whole else math.nan
-            run.margin = gap / norm if norm else math.inf  # w = 0: there are no other outputs
+            elif not strict.whole:
+                gap = math.nextafter(gap, 0.0)  # it was rounded to nearest
+            if not high:
+                run.margin = math.inf  # w = 0: there are no other outputs
+            else:
+                run.margin = math.nan if math.isnan(gap) else margin_down(gap, low, high)[0]
 
     def _carried_on(self) -> tuple[float, Learner]:
         """The smallest gap, and its weights: the last, carried on with ties as mistakes until it is > 0."""
@@ -288,11 +295,11 @@ def score(structure: Structure, w: Any, X: Any, Y: Any, rows: Any) -> float:
 
 def summarize(learner: Learner, run: Run, name: str, order: str, *, cost_augmented: bool) -> Report:
     """What there is to say about a run."""
-    top = learner.radius**2 + (2 * learner.largest_loss if cost_augmented else 0.0)
+    top = Fraction(learner.radius) ** 2 + (2 * Fraction(learner.largest_loss) if cost_augmented else 0)
     upper = learner.margin_upper
     margin = run.margin if run.verdict == "separated" else 0.0
     timed = all("seconds" in record for record in run.history)  # else it comes from a file
-    low = top / upper**2 if upper > 0 else math.inf
+    low = at_least(top * (1 - 4 * UNIT), upper)  # R is rounded up
     return Report(
         model=name,
         rule="cost-augmented" if cost_augmented else "structured",
@@ -311,7 +318,7 @@ def summarize(learner: Learner, run: Run, name: str, order: str, *, cost_augment
         margin_upper=upper,
         bound="(R² + 2·max loss)/γ²" if cost_augmented else "R²/γ²",
         bound_lower=0.0 if learner.invalid else low,
-        bound_upper=top / margin**2 if margin > 0 and not learner.invalid else math.inf,
+        bound_upper=at_most(top, margin) if not learner.invalid else math.inf,
         training_errors=run.training_errors,
         compensated=None,
         accumulator=None,

@@ -250,7 +250,7 @@ class Tagger:
         if (count < 0).any() or ((label < 0) | (label >= n)).any():
             raise ValueError("the weights name labels that there are not")
         at = np.concatenate([[0], np.cumsum(count)])
-        said = modelstate.fact(facts, "counts", dict)
+        said = {"fractional": 1} | modelstate.fact(facts, "counts", dict)  # earlier files do not say
         counts = Counts()
         for name, value in vars(counts).items():
             whole = isinstance(value, int)

@@ -8,18 +8,20 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from novikoff.model import threads
+from novikoff.model import Enclosure, threads
+from novikoff.outward import UNIT, at_least, at_most, margin_down, root_up
 from novikoff.report import Report
 from novikoff.structured.chainweights import ChainWeights, Counts, Pairs, Scorer
 from novikoff.structured.sequences import Floats, Ids, Offsets, Sequences
-from novikoff.summary import over_square
 from novikoff.training import Plan, Record, Run, record_line
 
+ELEMENTS = 1 << 20  # more than an update of one sentence changes
 CALL_WORK = 2e8  # multiplications of one native call: a part of a second, then Python may interrupt
 
 
@@ -31,6 +33,7 @@ def epoch(weights: ChainWeights, x: Sequences, labels: Ids, order: Offsets | Non
     can be gone on from by whoever has the sentences.
     """
     native = weights.learner()
+    weights.counts.fractional |= not _is_whole(x)
     try:
         for begin, end in x.ranges(CALL_WORK, weights.n_labels, order):
             native.epoch(x.native, labels, order, begin, end)
@@ -204,12 +207,12 @@ def judge(last: Scorer, x: Sequences, labels: Ids, run: Run) -> None:
     with other values a margin counts only beyond what rounding may have done. Looks no further than the
     first sentences that are wrong.
     """
-    gaps, norm = np.full(len(x), math.inf), last.norm()
-    smallest, strict, wrong = math.inf, norm > 0, False
+    gaps, (low, high) = np.full(len(x), math.inf), last.square()
+    least, strict, wrong = math.inf, high > 0, False
     for begin, end in _doubling(len(x)):
         last.native.gaps(x.native, labels, begin, end, gaps)
         part = gaps[begin:end] - _rounding(last, x, begin, end)
-        smallest = min(smallest, float(gaps[begin:end].min(initial=math.inf)))
+        least = min(least, float(part.min(initial=math.inf)))
         strict = strict and bool((part > 0).all())
         wrong = wrong or bool((gaps[begin:end] < 0).any())
         if wrong or not strict:
@@ -217,7 +220,7 @@ def judge(last: Scorer, x: Sequences, labels: Ids, run: Run) -> None:
     calm = bool(run.history) and run.history[-1]["mistakes"] == 0
     run.consistent = True if calm or strict else (False if wrong else None)
     run.verdict = "separated" if strict else "undecided"
-    run.margin = smallest / norm if norm else 0.0
+    run.margin = margin_down(least, low, high)[0]
 
 
 def _doubling(n: int) -> Iterator[tuple[int, int]]:
@@ -228,18 +231,21 @@ def _doubling(n: int) -> Iterator[tuple[int, int]]:
     return pairwise(cuts)
 
 
+def _is_whole(x: Sequences) -> bool:
+    """Whether all values of features are whole numbers."""
+    return x.values is None or bool((x.values == np.trunc(x.values)).all())
+
+
 def _rounding(last: Scorer, x: Sequences, begin: int, end: int) -> Floats | float:
     """How far a difference of two sums of a sentence may be off; 0 where all is whole."""
-    whole = (x.values is None or bool((x.values == np.trunc(x.values)).all())) and bool(
-        (last.w == np.trunc(last.w)).all()
-    )
+    whole = _is_whole(x) and bool((last.w == np.trunc(last.w)).all())
     sizes = np.diff(x.indptr[x.starts[begin : end + 1]]) + 2 * x.lengths[begin:end]
     weight = float(max(np.abs(last.w).max(initial=0), np.abs(last.a).max(initial=0)))
     value = 1.0 if x.values is None else float(np.abs(x.values).max(initial=1.0))
     total = sizes * (weight * max(value, 1.0))
     if whole and float(total.max(initial=0)) < 2.0**52:
         return 0.0
-    return np.asarray(4.0 * 2.0**-53 * sizes * total, dtype=np.float64)
+    return np.asarray(4.0 * 2.0**-53 * (sizes + 2) * total, dtype=np.float64)
 
 
 def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: str, order: str) -> Report:
@@ -250,7 +256,7 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
     """
     timed = all("seconds" in record for record in run.history)
     margin = run.margin if run.verdict == "separated" else 0.0
-    upper = margin_upper(counts, run)
+    upper, (least, most) = margin_upper(counts, run), radius_square(counts)
     return Report(
         model=name,
         rule="perceptron",
@@ -264,12 +270,12 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
         last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
         verdict=run.verdict,
         consistent=run.consistent,
-        radius=math.sqrt(counts.radius2),
+        radius=root_up(most),
         margin=run.margin,
         margin_upper=upper,
         bound="(R/γ)²",
-        bound_lower=over_square(counts.radius2, upper, otherwise=0.0) if upper > 0 else math.inf,
-        bound_upper=over_square(counts.radius2, margin),
+        bound_lower=at_least(least, upper),
+        bound_upper=at_most(most, margin),
         training_errors=run.training_errors,
         compensated=None,
         accumulator=None,
@@ -281,10 +287,36 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
     )
 
 
+def radius_square(counts: Counts) -> Enclosure:
+    """R², enclosed."""
+    square = Fraction(counts.radius2)
+    slack = ELEMENTS * 4 * UNIT if counts.fractional or counts.radius2 >= 2**53 else 0
+    return square * (1 - slack), square * (1 + slack)
+
+
 def margin_upper(counts: Counts, run: Run) -> float:
-    """‖w‖/updates, which is at least γ; infinite before the first update. On shards Σ μ·updates counts."""
-    made = run.mixed if run.n_shards > 1 else counts.updates - counts.dropped
-    return math.sqrt(counts.norm2) / made if made else math.inf
+    """‖w‖/updates, which is at least γ, rounded up; infinite before the first update.
+
+    On shards Σ μ·updates counts. Whole numbers are not rounded. Otherwise n updates of at most R each have
+    made ‖w‖ ≤ n·R, their sum is off by at most n·(n + 3)·u·R, and ‖w‖² as it was added up by
+    4n²·(n + d)·u·R², for d elements of an update.
+    """
+    n = counts.updates - counts.dropped
+    if not n:
+        return math.inf
+    square, made, drift = Fraction(counts.norm2), Fraction(n), Fraction(0)
+    R = Fraction(root_up(radius_square(counts)[1]))
+    if run.n_shards > 1:
+        mixings = max(len(run.history), 1) * (run.n_shards + 6)
+        made = Fraction(run.mixed) * (1 - 4 * mixings * UNIT)
+        square *= 1 + Fraction(1, 2**26)  # of a sum of up to 2²⁷ squares
+        drift = (n * (n + 3) + 4 * mixings * made) * UNIT * R
+    elif counts.fractional or counts.norm2 >= 2**53:
+        square += 4 * n * n * (n + ELEMENTS) * UNIT * R**2
+        drift = n * (n + 3) * UNIT * R
+    if made <= 0:
+        return math.inf
+    return root_up(((Fraction(root_up(square)) + drift) / made) ** 2) if drift else root_up(square / made**2)
 
 
 def errors(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None) -> int:

@@ -21,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.averaging import mean_weights
+from novikoff.model import Enclosure, enclosed_square
+from novikoff.outward import UNIT, root_up
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -198,6 +200,10 @@ class Learner(ABC):
         """‖w‖ of the last weights."""
 
     @abstractmethod
+    def square(self) -> Enclosure:
+        """‖w‖² of the last weights, enclosed."""
+
+    @abstractmethod
     def copy(self) -> Learner: ...
 
     @abstractmethod
@@ -218,7 +224,8 @@ class Learner(ABC):
         keys, values = delta
         self._add(keys, values, where)
         self.updates += 1
-        self.radius = max(self.radius, length(values))
+        if length(values) >= self.radius * (1 - 2.0**-30):
+            self.radius = max(self.radius, root_up(enclosed_square(values)[1]))
         self.largest_loss = max(self.largest_loss, loss)
         self.whole = self.whole and bool((values == np.trunc(values)).all())
 
@@ -240,8 +247,16 @@ class Learner(ABC):
 
     @property
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ: w is the sum of as many Δ as there were updates."""
-        return self.norm() / self.updates if self.updates else math.inf
+        """‖w‖/Στ ≥ γ, rounded up: w is the sum of as many Δ as there were updates, none longer than R.
+
+        So ‖w‖ ≤ k·R after k of them, and rounding has moved w by at most k·(k + 3)·u·R.
+        """
+        k, square = self.updates, self.square()[1]
+        if not k:
+            return math.inf
+        if self.whole and square < 2**104:  # every weight is below 2⁵², and was never rounded
+            return root_up(square / k**2)
+        return root_up(((Fraction(root_up(square)) + k * (k + 3) * UNIT * Fraction(self.radius)) / k) ** 2)
 
     def score(self, delta: tuple[Any, Floats]) -> float:
         """w·Δ, correctly rounded."""
@@ -287,7 +302,13 @@ class NamedLearner(Learner):
         self.sums.update(zip(keys, sums.tolist(), strict=True))
 
     def norm(self) -> float:
-        return length(np.fromiter(self._weights.values(), dtype=np.float64, count=len(self._weights)))
+        return length(self._values())
+
+    def square(self) -> Enclosure:
+        return enclosed_square(self._values())
+
+    def _values(self) -> Floats:
+        return np.fromiter(self._weights.values(), dtype=np.float64, count=len(self._weights))
 
     def copy(self) -> NamedLearner:
         other = copy(self)
@@ -349,6 +370,9 @@ class ArrayLearner(Learner):
 
     def norm(self) -> float:
         return length(self.array)
+
+    def square(self) -> Enclosure:
+        return enclosed_square(np.ravel(self.array))
 
     def copy(self) -> ArrayLearner:
         other = copy(self)

@@ -17,18 +17,24 @@ import numpy as np
 
 from novikoff import training
 from novikoff.model import Settings
-from novikoff.summary import over_square, theorem
+from novikoff.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
+from novikoff.summary import theorem
 from novikoff.theory import hindsight
-from novikoff.theory.geometry import as_vector, by_row, length, stepped
-from novikoff.theory.maxmargin import MaxMargin
+from novikoff.theory.geometry import as_vector, by_row, length, stepped, unit_bracket
+from novikoff.theory.maxmargin import ORIGIN, MaxMargin
 from novikoff.theory.maxmargin import solve as solve_margin
 from novikoff.theory.problem import Problem, read_problem
+from novikoff.theory.separability import Inseparable, decide
 from novikoff.training import Plan
 
 
 @dataclass(frozen=True)
 class Bound:
-    """One bound. `value` is what it allows; where that is known up to a bracket, `upper`, which is safe."""
+    """One bound. `value` is what it allows; where that is known up to a bracket, `upper`, which is safe.
+
+    `lower` and `upper` are rounded outward. Both are infinite where it was proved that nothing separates the
+    rows: then there is no bound.
+    """
 
     name: str
     formula: str
@@ -51,24 +57,24 @@ class Bound:
 
     def __str__(self) -> str:
         if self.counts == "risk":
-            text = f"{self.value:.4g}"
+            text = ceil_text(self.value, 4) if self._sign == "≤" else f"{self.value:.4g}"
+        elif self.lower == math.inf:
+            text = "none: nothing separates these rows (proved)"
         elif not math.isfinite(self.upper):
-            known = f"at least {_number(self.lower)} if anything separates" if self.lower else "nothing known"
+            known = "nothing known"
+            if self.lower:
+                known = f"at least {floor_count(self.lower, whole=1000)} if anything separates"
             text = f"none ({known})"
         elif self.upper - self.lower > 0.0005 * self.upper:
-            text = f"{_number(self.lower)} … {_number(self.upper)}"
+            text = f"{floor_count(self.lower, whole=1000)} … {ceil_count(self.upper, whole=1000)}"
         else:
-            text = _number(self.upper)
+            text = ceil_count(self.upper, whole=1000)
         beside = "" if self.made is None else f", {self.made:,} made"
         return f"{self.name}: {self.counts} {self._sign} {self.formula} = {text}{beside}; {self.holds_for}"
 
     @property
     def _sign(self) -> str:
         return "≥" if self.name == "minimax" else "≤"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
@@ -358,6 +364,7 @@ class _Teller:
         self.problem, self.made = problem, made
         self.gap, self.time_limit, self.watch = gap, time_limit, watch
         self.R = problem.radius()
+        self.square = problem.radius_square()
         self.heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
 
     def _margin(self, problem: Problem) -> MaxMargin:
@@ -365,22 +372,30 @@ class _Teller:
             problem, gap=self.gap, max_passes=1000, time_limit=self.time_limit, watch=self.watch
         )
 
+    def _is_inseparable(self) -> bool:
+        """Whether that is proved; asked where γ is 0 for all that floats can say."""
+        return isinstance(decide(self.problem, time_limit=self.time_limit, watch=self.watch), Inseparable)
+
     def margin_bounds(self, beta: float, C: float) -> Iterator[Bound]:
         """top/γ² of every rule."""
         p, copies = self.problem, 2 if self.problem.is_joint else 1
         gamma, gamma_n = self._margin(p), self._margin(stepped(p, "normalized"))
+        proved = gamma.upper <= ORIGIN * self.R and self._is_inseparable()
         who = "joint updates of " if p.is_joint else ""
         who += f"the {{}} rule from w = 0, any order{', weighted rows' if p.weights is not None else ''}"
         for rule in ("perceptron", "normalized", "margin", "pa", "pa1", "pa2"):
             if rule.startswith("pa") and p.weights is not None:
                 continue  # its theorems know no weights
-            formula, top = theorem(Settings(rule=rule, margin=beta, C=C), self.R, self.heaviest, copies)
-            bracket = gamma_n if rule == "normalized" else gamma
-            parts = {"R": self.R, "gamma_lower": bracket.lower, "gamma_upper": bracket.upper}
+            settings = Settings(rule=rule, margin=beta, C=C)
+            least, (formula, top) = (theorem(settings, s, self.heaviest, copies) for s in self.square)
+            lower, upper = gamma.lower, gamma.upper
             if rule == "normalized":
-                parts = {"R": math.sqrt(top), "gamma_lower": bracket.lower, "gamma_upper": bracket.upper}
+                lower, upper = unit_bracket(p, gamma_n.lower, gamma_n.upper)
+            R = root_up(top) if rule == "normalized" else self.R
+            parts = {"R": R, "gamma_lower": lower, "gamma_upper": upper}
             parts |= {"beta": beta} if rule == "margin" else {"C": C} if rule in ("pa1", "pa2") else {}
-            low, high = over_square(top, bracket.upper), over_square(top, bracket.lower)
+            low, high = at_least(least[1], upper), at_most(top, lower)
+            low = math.inf if proved else low
             counts = "updates" if rule == "margin" else "mistakes"
             made = getattr(self.made, counts) if self.made.rule == rule else None
             name = "novikoff" if rule == "perceptron" else rule

@@ -13,13 +13,14 @@ import numpy as np
 from novikoff.arrays import is_sparse
 from novikoff.labels import LabelRuns, as_text
 from novikoff.model import Floats, Settings
+from novikoff.outward import at_least, at_most, ceil_text, down, floor_text, up
 from novikoff.sources.features import Features
-from novikoff.summary import over_square, theorem
+from novikoff.summary import theorem
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
 from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
-from novikoff.theory.geometry import by_row, stepped
+from novikoff.theory.geometry import by_row, stepped, unit_bracket
 from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.maxmargin import MaxMargin, solve
 from novikoff.theory.problem import CHUNK, Problem, read_problem
@@ -47,8 +48,9 @@ class Bracket:
         if not math.isfinite(self.upper):
             return "nothing is known about γ"
         if self.lower <= 0:
-            return f"γ ≤ {self.upper:.6g}" if self.upper > 0 else "γ ≤ 0: no margin at all"
-        return f"{self.lower:.6g} ≤ γ ≤ {self.upper:.6g}"
+            proved = "γ ≤ 0: nothing separates these rows (proved)"
+            return f"γ ≤ {ceil_text(self.upper)}" if self.upper > 0 else proved
+        return f"{floor_text(self.lower)} ≤ γ ≤ {ceil_text(self.upper)}"
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,12 @@ class Diagnosis:
     fit_intercept: bool
     intercept_scaling: float
     ties: str
-    radius: float  # R, in the lifted space
+    radius: float  # R, in the lifted space, rounded up
     row_radius: float  # the largest ‖x‖, without the bias coordinate
     spread: float  # the largest distance from the mean row; NaN for sparse rows
     heaviest: float  # the largest weight of a row
     in_runs: bool  # rows of one class lie together
+    radius_square: tuple[float, float] = (0.0, math.inf)  # no more than R², and no less
     contradictions: Contradictions | None = None
     proof: Verdict | None = None  # with its witness
     verdict_with_bias: str = "undecided"
@@ -123,14 +126,17 @@ class Diagnosis:
         found: list[Bound] = []
         if self.verdict == "separable":
             copies = 2 if self.n_classes > 2 else 1
+            squares = self.radius_square if self.radius_square[1] < math.inf else (0.0, self.radius**2)
             if self.run is not None:
                 most["perceptron"] = max(most.get("perceptron", 0), self.run.mistakes)
             for rule, name, margin in zip(
                 KINDS, ("Novikoff", "normalized"), (self.margin, self.unit_margin), strict=True
             ):
-                formula, top = theorem(Settings(rule=rule), self.radius, self.heaviest, copies)
-                low, high = over_square(top, margin.upper), over_square(top, margin.lower)
-                parts = {"R²": top, "gamma_lower": margin.lower, "gamma_upper": margin.upper}
+                least, (formula, top) = (
+                    theorem(Settings(rule=rule), s, self.heaviest, copies) for s in squares
+                )
+                low, high = at_least(least[1], margin.upper), at_most(top, margin.lower)
+                parts = {"R²": up(top), "gamma_lower": margin.lower, "gamma_upper": margin.upper}
                 where = "any order, any number of epochs"
                 found.append(Bound(name, formula, high, low, high, parts, where, "mistakes", most.get(rule)))
         if self.hindsight is not None:
@@ -347,6 +353,7 @@ class _Asking:
         runs = LabelRuns()
         runs.add(p.labels)
         plain = Problem(p.X, p.labels, p.classes, 0.0, None)
+        square = p.radius_square()
         row_radius = float(plain.lengths().max()) / (math.sqrt(2) if p.is_joint else 1.0)
         self.known = {
             "n_rows": p.n_rows,
@@ -356,6 +363,7 @@ class _Asking:
             "intercept_scaling": self.scaling,
             "ties": self.ties,
             "radius": p.radius(),
+            "radius_square": (down(square[0]), up(square[1])),
             "row_radius": row_radius,
             "spread": _spread(p.X),
             "heaviest": 1.0 if p.weights is None else float(p.weights.max()),
@@ -414,7 +422,7 @@ class _Asking:
         if found.interrupted:
             raise KeyboardInterrupt
         unit = self._bracketed(stepped(self.problem, "normalized"), 0.3)
-        self.known["unit_margin"] = Bracket(unit.lower, unit.upper)
+        self.known["unit_margin"] = Bracket(*unit_bracket(self.problem, unit.lower, unit.upper))
         if unit.interrupted:
             raise KeyboardInterrupt
 

@@ -99,7 +99,7 @@ def direction(problem: Problem, u: Any) -> tuple[Floats, float]:
 def radius(
     X: Any, *, fit_intercept: bool = True, intercept_scaling: float = 1.0, sample_weight: Any = None
 ) -> float:
-    """R: the largest norm of a row, with its bias coordinate, times its weight.
+    """R: the largest norm of a row, with its bias coordinate, times its weight; rounded up.
 
     For three classes or more the bounds use √2 times it, since an update moves two vectors.
 
@@ -153,7 +153,8 @@ def margins(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> 
 def margin(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> float:
     """The smallest margin of all rows: γ_u. Positive exactly where u separates the data.
 
-    The smallest u·z is found exactly and rounded once; parameters as in `margins`.
+    The smallest u·z is found exactly. A geometric margin is rounded down: it is no more than γ as a real
+    number; a functional one to the nearest. Parameters as in `margins`.
 
     >>> margin([[2.0, 1.0], [-1.0, 0.0]], [1, -1], ([[1.0, 0.0]], [0.5]))  # (1, 0, ½) is √1.25 long
     0.4472135954999579
@@ -166,9 +167,8 @@ def margin(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> f
 
 
 def margin_of(problem: Problem, u: Any) -> float:
-    """γ_u of a problem that has been read."""
-    vector, norm = direction(problem, u)
-    return problem.smallest(vector).value / norm
+    """γ_u of a problem that has been read, rounded down."""
+    return problem.margin(direction(problem, u)[0])
 
 
 def stepped(problem: Problem, rule: str) -> Problem:
@@ -180,6 +180,17 @@ def stepped(problem: Problem, rule: str) -> Problem:
     if problem.weights is not None:
         weights = weights * problem.weights
     return replace(problem, weights=weights)
+
+
+def unit_bracket(problem: Problem, lower: float, upper: float) -> tuple[float, float]:
+    """γₙ of a problem, from the bracket of its `stepped` twin, whose rows are of norm 1 up to rounding.
+
+    A row's factor is off by a relative `slack` at most, so u·z is, and a combination of the z by no more than
+    that times the longest z.
+    """
+    slack = (problem.width + 16) * 2.0**-51
+    heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
+    return lower - abs(lower) * slack, upper + 2 * slack * heaviest
 
 
 def _check_kind(kind: str) -> None:

@@ -37,6 +37,7 @@ import numpy as np
 
 from novikoff.arrays import is_sparse
 from novikoff.model import Floats
+from novikoff.outward import ceil_text, floor_text
 from novikoff.theory.geometry import as_vector, by_row, length
 from novikoff.theory.problem import Problem, one_blas_thread, read_problem
 
@@ -80,8 +81,8 @@ class Hindsight:
 
     def __str__(self) -> str:
         return (
-            f"mistakes in {self.epochs} epoch(s) ≤ {self.value:.6g} at the best v found ({self.norm}); "
-            f"no v gives less than {self.dual_value:.6g} (gap {100 * self.gap:.2g} %)"
+            f"mistakes in {self.epochs} epoch(s) ≤ {ceil_text(self.value)} at the best v ({self.norm}); "
+            f"no v gives less than {floor_text(self.dual_value)} (gap {100 * self.gap:.2g} %)"
         )
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Settings, threads, width
+from novikoff.outward import ceil_text, floor_text
 from novikoff.theory.minnorm import nearest
 from novikoff.theory.problem import Pairs, Problem, one_blas_thread, read_problem
 from novikoff.theory.verdicts import Separable
@@ -104,7 +105,7 @@ class MaxMargin:
         end = ", interrupted" if self.interrupted else ""
         what = "margin" if self.is_separating else "not separated: margin"
         return (
-            f"{what} between {self.lower:.9g} and {self.upper:.9g} (gap {self.gap:.2g}, "
+            f"{what} between {floor_text(self.lower, 9)} and {ceil_text(self.upper, 9)} (gap {self.gap:.2g}, "
             f"{len(self.support)} of {np.size(self.alpha)} in the support, {self.passes} passes{end})"
         )
 
@@ -425,7 +426,7 @@ class Search:
                 return
             lowest, values = self.look(w.reshape(self.problem.shape))
             if self.watch is not None:
-                text = f"pass {self.passes}: margin between {self.lower:.6g} and {self.upper:.6g}"
+                text = f"pass {self.passes}: margin about {self.lower:.6g} to {self.upper:.6g}"
                 self.watch(text, None)
             if self.upper - self.lower <= gap * self.upper or self.upper <= ORIGIN * self.radius:
                 return

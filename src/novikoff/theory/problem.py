@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,18 +27,24 @@ from novikoff import _core
 from novikoff.arrays import in_order, is_sparse, read_matrix, rows_of
 from novikoff.labels import Labels, check_labels, number
 from novikoff.model import (
+    BEYOND,
+    Enclosure,
     Floats,
     Ints,
     Learner,
     Scorer,
     Settings,
     UnsortedIndices,
+    enclosed_square,
     raise_problem,
 )
+from novikoff.outward import LARGEST, UNIT, margin_down, root_up
 
 Pairs = npt.NDArray[np.int64]
 
 MODERATE = 2.0**-200, 2.0**200  # sizes whose squares, and ratios of squares, are floats
+MEASURED = 100  # rows that are measured exactly to find the largest
+TINY = Fraction(1, 2**1000)  # squares that are lost in floats
 CHUNK = 1 << 25  # bytes of float64 that are made at a time of rows that are stored otherwise
 
 
@@ -59,6 +66,7 @@ class Smallest(NamedTuple):
     value: float
     row: int
     wrong: bool  # whether some row is misclassified under the tie rule
+    least: float  # the value rounded down
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +180,28 @@ class Problem:
             return norms if self.weights is None else norms * self.weights
 
     def radius(self) -> float:
-        """R, the largest ‖z‖."""
-        return float(self.lengths().max(initial=0.0))
+        """R, the largest ‖z‖, rounded up."""
+        return root_up(self.radius_square()[1])
+
+    def radius_square(self) -> Enclosure:
+        """R², enclosed; exact where few rows come into question for it."""
+        lengths, copies = self.lengths(), 2 if self.is_joint else 1
+        slack = (self.width + 8) * 4 * UNIT
+        longest = float(lengths.max(initial=0.0))
+        near = np.flatnonzero(lengths >= longest * (1 - 3 * float(slack)))
+        bias = Fraction(self.bias) ** 2
+        if len(near) > MEASURED or longest == math.inf:
+            square = Fraction(min(longest, LARGEST)) ** 2
+            most = BEYOND if longest == math.inf else square * (1 + slack) + (bias if bias < TINY else 0)
+            return square * (1 - slack), most
+        part = self.X[near]
+        low, high = Fraction(0), Fraction(0)
+        for k, row in enumerate(near.tolist()):
+            x = part.data[part.indptr[k] : part.indptr[k + 1]] if is_sparse(part) else part[k]
+            ends = enclosed_square(np.ascontiguousarray(x, dtype=np.float64))
+            weight = copies * (1 if self.weights is None else Fraction(float(self.weights[row])) ** 2)
+            low, high = max(low, weight * (ends[0] + bias)), max(high, weight * (ends[1] + bias))
+        return low, high
 
     # -- products
     def scores(self, u: Floats, n_jobs: int | None = -1) -> Floats:
@@ -287,11 +315,20 @@ class Problem:
         settings = Settings(ties=ties, bias_square=self._bias_square)
         learner = Learner(self.n_classes, self.n_features, settings)
         learner.set_weights(coef, intercept)
-        problem, at, value, row, _, wrong = _core.smallest(
+        problem, at, value, row, _, wrong, least = _core.smallest(
             learner.native, rows_of(self.X), self.labels, self.weights, None, 0, self.n_rows, False, stop
         )
         raise_problem(problem, at, self.X)
-        return Smallest(value, row, wrong)
+        return Smallest(value, row, wrong, least)
+
+    def margin(self, u: Floats) -> float:
+        """The smallest u·z/‖u‖, rounded down, for u's `coefficients`."""
+        coef, intercept = self.coefficients(u)
+        low, high = enclosed_square(np.ravel(coef))
+        if self.bias:
+            more = sum((Fraction(b) ** 2 for b in intercept.tolist()), Fraction(0)) / Fraction(self.bias) ** 2
+            low, high = low + more, high + more
+        return margin_down(self.smallest(u).least, low, high)[0]
 
     def some(self, rows: Pairs) -> Problem:
         """The same problem for these rows only."""

@@ -8,6 +8,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from novikoff.outward import ceil_count, floor_count
 from novikoff.theory.verdicts import Inseparable
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ SHOWN = 8  # classes
 
 
 def number(value: float) -> str:
-    """A count or a bound, as people write it."""
+    """A count, as people write it."""
     if not math.isfinite(value):
         return "?"
     return f"{value:,.0f}" if 100 <= value < 1e9 or value == round(value) < 1e9 else f"{value:.4g}"
@@ -72,8 +73,10 @@ def radius_line(d: Diagnosis) -> str:
 
 def bound_cells(b: Bound) -> tuple[str, str, str]:
     """Name and formula, what it allows, what was made."""
-    low, high = number(b.lower), number(b.upper)
-    if not math.isfinite(b.upper):
+    low, high = floor_count(b.lower, most=1e9), ceil_count(b.upper, most=1e9)
+    if b.lower == math.inf:
+        allowed = "none: nothing separates these rows (proved)"
+    elif not math.isfinite(b.upper):
         allowed = f"at least {low}" if b.lower else "not known"
     elif "gamma_upper" in b.ingredients and low != high:  # it is known up to a bracket
         allowed = f"{low} to {high}"

@@ -30,6 +30,8 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Ints, Learner, Settings, raise_problem
+from novikoff.outward import at_most, ceil_text, root_up, up
+from novikoff.summary import theorem
 from novikoff.theory.geometry import by_row, direction, length, stepped
 from novikoff.theory.hindsight import best_length
 from novikoff.theory.hindsight import solve as solve_hindsight
@@ -86,13 +88,22 @@ class Trace:
     beta: float  # of the margin rule
     bias: float  # the lifted coordinate c; 0: none
     classes: npt.NDArray[Any]
+    top: float = math.nan  # what stands above γ² in the rule's bound, rounded up; NaN: an older record
 
     @property
     def bound(self) -> float:
-        """What the lines allow: updates ≤ (R² + 2β)/γ², or the Freund–Schapire form for the epochs begun."""
+        """What the lines allow: updates ≤ top/γ², or Freund and Schapire's bound for the epochs begun."""
+        if self.form == "novikoff" and not math.isnan(self.top):
+            return at_most(self.top, self.gamma)
         R = self.upper[0] if len(self.upper) else self.radius
         epochs = max(math.ceil(self.n_visits / self.n_rows), 1)
         return float((R * self.v_norm + math.sqrt(epochs) * self.slack) ** 2)
+
+    @property
+    def formula(self) -> str:
+        """The rule's own bound, where u separates the rows."""
+        copies = 2 if len(self.classes) > 2 else 1
+        return theorem(Settings(rule=self.rule, margin=self.beta), 1.0, copies=copies)[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything by name, arrays as lists: what JSON can hold (NaN as None)."""
@@ -106,16 +117,17 @@ class Trace:
     def from_dict(cls, data: dict[str, Any]) -> Trace:
         """The trace that `to_dict` wrote."""
         names = {f.name for f in fields(cls)}
-        if missing := names - data.keys():
+        if missing := names - data.keys() - {"top"}:  # which came later
             raise ValueError(f"this is no trace: it lacks {', '.join(sorted(missing))}.")
-        return cls(**{name: _restored(name, data[name]) for name in names})
+        return cls(**{name: _restored(name, data[name]) for name in names & data.keys()})
 
     def __str__(self) -> str:
         ending = "converged" if self.converged else "not converged"
         lines = [
             f"{self.rule} perceptron: {self.updates:,} updates in {self.n_visits:,} visits to "
             f"{self.n_rows:,} rows, {ending}",
-            f"  R = {self.radius:.6g}, γ of u = {self.gamma:.6g}, updates ≤ {self.bound:.6g} ({self.form})",
+            f"  R = {self.radius:.6g}, γ of u = {self.gamma:.6g}, "
+            f"updates ≤ {ceil_text(self.bound)} ({self.form})",
         ]
         if self.updates:
             k = self.updates - 1
@@ -320,11 +332,13 @@ class _Telling:
         w = run.problem.vector(run.learner.coef(), run.learner.intercept())
         vector, norm = direction(p, self._default() if u is None else u)
         unit = vector / norm
-        gamma = p.smallest(vector).value / norm
+        gamma = p.margin(vector)
         scores = p.scores(unit)
-        R = p.radius()
         heaviest = 1.0 if run.problem.weights is None else float(run.problem.weights.max())
-        step = math.sqrt(R**2 + 2 * self.beta * heaviest)  # √k times it is the upper curve
+        top = theorem(run.settings, p.radius_square()[1], heaviest, 2 if p.is_joint else 1)[1]
+        R, step = p.radius(), root_up(top)  # √k times it is the upper curve
+        if run.settings.rule == "normalized":  # the z are of norm 1 up to rounding
+            R, gamma = step, gamma - abs(gamma) * (p.width + 16) * 2.0**-51
         k = np.arange(1.0, len(self.row) + 1)
         epoch = self._epochs()
         if gamma > 0:
@@ -370,6 +384,7 @@ class _Telling:
             ties=run.settings.ties,
             beta=self.beta,
             bias=p.bias,
+            top=up(top),
             classes=p.classes,
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.model import Floats
+from novikoff.outward import ceil_text, floor_text
 from novikoff.theory.problem import Pairs
 
 Integers = npt.NDArray[np.object_]  # of Python's integers
@@ -79,7 +80,9 @@ class Separable:
         }
 
     def __str__(self) -> str:
-        bracket = "" if math.isnan(self.margin) else f", {self.margin:.6g} ≤ γ ≤ {self.upper:.6g}"
+        bracket = (
+            "" if math.isnan(self.margin) else f", {floor_text(self.margin)} ≤ γ ≤ {ceil_text(self.upper)}"
+        )
         return f"separable ({self.how}){bracket}{_pairs_line(self.by_pair)}"
 
 
@@ -158,7 +161,7 @@ class Undecided:
 
     def __str__(self) -> str:
         also = {True: ", zero errors are possible", False: ", zero errors are impossible", None: ""}
-        bracket = f"{self.lower:.6g} ≤ γ ≤ {self.upper:.6g}"
+        bracket = f"{floor_text(self.lower)} ≤ γ ≤ {ceil_text(self.upper)}"
         return f"undecided ({self.reason}): {bracket}{also[self.consistent]}{_pairs_line(self.by_pair)}"
 
 
