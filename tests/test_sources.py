@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import novikoff
+from children import threads
 from novikoff.sources import bytestream, formats
 from novikoff.sources.features import NumberedFeatures
 from novikoff.sources.text import TextSource
@@ -121,6 +122,7 @@ def test_the_first_error_of_the_files_is_the_one_raised(size, jobs, tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_leaving_early_ends_the_threads(jobs):
+    before = threads()
     source = novikoff.open_source(io.BytesIO(b"1 1:1\n" * 10_000), n_jobs=jobs, block_size=100)
     for _ in range(5):
         for k, block in enumerate(source.blocks(reuse=True)):
@@ -130,7 +132,7 @@ def test_leaving_early_ends_the_threads(jobs):
     blocks = source.blocks()
     next(blocks)
     blocks.close()
-    assert not [t for t in threading.enumerate() if t.name.startswith("novikoff-parse")]
+    assert threads() <= before
     assert len(rows(source)) == 10_000
 
 

@@ -11,7 +11,6 @@ import math
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from children import threads
 from novikoff.sources.columns import Column, TableFeatures
 from novikoff.sources.delimited import Buffers
 from novikoff.sources.encoding import _sparse, placed
@@ -692,10 +692,11 @@ def test_features_of_another_kind_are_refused() -> None:
 
 
 def test_a_source_abandoned_halfway_leaves_no_thread() -> None:
+    before = threads()
     for form in FORMS:
         blocks = TableSource(
             written(MIXED, form), format="arrow" if form == "stream" else form, block_size=1
         ).blocks()
         next(blocks)
         blocks.close()  # type: ignore[attr-defined]
-    assert not [t for t in threading.enumerate() if t.name.startswith("novikoff")]  # others' come and go
+    assert threads() <= before
