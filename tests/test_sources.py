@@ -20,7 +20,7 @@ import novikoff
 from children import threads
 from novikoff.sources import bytestream, formats
 from novikoff.sources.features import NumberedFeatures
-from novikoff.sources.text import TextSource
+from novikoff.sources.text import ParsedInOrder, TextSource
 
 
 def zstandard(data):
@@ -121,7 +121,8 @@ def test_the_first_error_of_the_files_is_the_one_raised(size, jobs, tmp_path):
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
-def test_leaving_early_ends_the_threads(jobs):
+def test_leaving_early_ends_the_threads(jobs, monkeypatch):
+    """Even where someone else still holds what was reading, as a closed generator of Python 3.12.3 does."""
     before = threads()
     source = novikoff.open_source(io.BytesIO(b"1 1:1\n" * 10_000), n_jobs=jobs, block_size=100)
     for _ in range(5):
@@ -129,10 +130,13 @@ def test_leaving_early_ends_the_threads(jobs):
             assert block.n_rows
             if k == 10:
                 break
+    held, read = [], ParsedInOrder._pass
+    monkeypatch.setattr(ParsedInOrder, "_pass", lambda *given: held.append(read(*given)) or held[0])
     blocks = source.blocks()
-    next(blocks)
+    next(blocks), next(blocks), next(blocks)
     blocks.close()
-    assert threads() <= before
+    assert held and threads() <= before
+    monkeypatch.undo()
     assert len(rows(source)) == 10_000
 
 

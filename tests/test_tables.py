@@ -691,12 +691,15 @@ def test_features_of_another_kind_are_refused() -> None:
         csv_of("a,y\n1,2\n", features=NumberedFeatures(3))
 
 
-def test_a_source_abandoned_halfway_leaves_no_thread() -> None:
-    before = threads()
-    for form in FORMS:
-        blocks = TableSource(
-            written(MIXED, form), format="arrow" if form == "stream" else form, block_size=1
-        ).blocks()
-        next(blocks)
-        blocks.close()  # type: ignore[attr-defined]
-    assert threads() <= before
+@pytest.mark.parametrize("form", FORMS)
+def test_a_source_abandoned_halfway_leaves_no_thread(form, monkeypatch) -> None:
+    """Even where someone else still holds what was reading, as a closed generator of Python 3.12.3 does."""
+    before, name = threads(), "_text_blocks" if form in ("csv", "tsv") else "_columnar_blocks"
+    read, held = getattr(TableSource, name), []
+    monkeypatch.setattr(TableSource, name, lambda *given: held.append(read(*given)) or held[0])
+    blocks = TableSource(
+        written(MIXED, form), format="arrow" if form == "stream" else form, block_size=1
+    ).blocks()
+    next(blocks)
+    blocks.close()  # type: ignore[attr-defined]
+    assert held and threads() <= before
