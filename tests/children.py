@@ -93,6 +93,11 @@ class Child:
         return self._process.wait()
 
 
+def threads() -> set[threading.Thread]:
+    """Those of novikoff's sources that run now. Others come and go, as those of earlier tests still may."""
+    return {thread for thread in threading.enumerate() if thread.name.startswith("novikoff")}
+
+
 def until(found: Callable[[], T], wanted: Callable[[T], bool] = bool) -> T:
     """What is found as soon as it is as wanted; whatever is found when patience ends."""
     end = time.monotonic() + PATIENCE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse as sp
 from hypothesis import strategies as st
 
 integers = st.integers(-3, 3).map(float)
@@ -49,6 +50,11 @@ def datasets(draw, n_classes=2, kinds=values, max_rows=10, max_features=6):
     y = np.array(draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n)), dtype=np.int32)
     y[:n_classes] = np.arange(n_classes)
     return X.reshape(n, d), y
+
+
+def sparse(rng, n, d, density):
+    """Rows of a CSR array with about that part of their values stored, uniform in [0, 1)."""
+    return sp.csr_array(np.where(rng.random((n, d)) < density, rng.random((n, d)), 0.0))
 
 
 def separable(rng, n=200, d=5, margin=0.05):

@@ -27,7 +27,7 @@ from novikoff.theory import (
 )
 from novikoff.theory.hindsight import best_length, bound_at
 from novikoff.theory.problem import read_problem
-from strategies import datasets, integers, separable
+from strategies import datasets, integers, separable, sparse
 from test_geometry import SIX, SIX_Y
 
 
@@ -160,7 +160,7 @@ def test_epochs_are_copies(norm):
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 def test_wide_rows_take_conjugate_gradients(norm):
     rng = np.random.default_rng(0)
-    X = sp.random_array((200, 3000), density=0.01, rng=rng, format="csr")
+    X = sparse(rng, 200, 3000, 0.01)
     y = np.where(rng.random(200) < 0.5, 1, -1)
     best = best_in_hindsight(X, y, norm=norm)
     assert best.gap <= 0.01 and best.value <= 200 * (1 + 1e-9)

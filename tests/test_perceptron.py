@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from children import Child
 from novikoff import Perceptron
 from novikoff.parameters import RULES
-from strategies import datasets, integers, separable
+from strategies import datasets, integers, separable, sparse
 
 LECTURE = (
     np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float),
@@ -406,7 +406,7 @@ def test_worst_order_converges(multiclass):
 def test_weights_large_enough_for_huge_pages(n_classes):
     """Same model on many columns, most of them empty, as on the few that are used; pickled and continued."""
     rng = np.random.default_rng(0)
-    X, y = sp.random_array((60, 50), density=0.2, rng=rng, format="csr"), rng.integers(0, n_classes, 60)
+    X, y = sparse(rng, 60, 50, 0.2), rng.integers(0, n_classes, 60)
     columns = np.sort(rng.choice(300_000, 50, replace=False))
     wide = sp.csr_array((X.data, columns[X.indices], X.indptr), shape=(60, 300_000))
     a = Perceptron(random_state=0, max_epochs=3, average=True).fit(X, y)

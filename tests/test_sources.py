@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import novikoff
+from children import threads
 from novikoff.sources import bytestream, formats
 from novikoff.sources.features import NumberedFeatures
-from novikoff.sources.text import TextSource
+from novikoff.sources.text import ParsedInOrder, TextSource
 
 
 def zstandard(data):
@@ -120,17 +121,22 @@ def test_the_first_error_of_the_files_is_the_one_raised(size, jobs, tmp_path):
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
-def test_leaving_early_ends_the_threads(jobs):
+def test_leaving_early_ends_the_threads(jobs, monkeypatch):
+    """Even where someone else still holds what was reading, as a closed generator of Python 3.12.3 does."""
+    before = threads()
     source = novikoff.open_source(io.BytesIO(b"1 1:1\n" * 10_000), n_jobs=jobs, block_size=100)
     for _ in range(5):
         for k, block in enumerate(source.blocks(reuse=True)):
             assert block.n_rows
             if k == 10:
                 break
+    held, read = [], ParsedInOrder._pass
+    monkeypatch.setattr(ParsedInOrder, "_pass", lambda *given: held.append(read(*given)) or held[0])
     blocks = source.blocks()
-    next(blocks)
+    next(blocks), next(blocks), next(blocks)
     blocks.close()
-    assert not [t for t in threading.enumerate() if t.name.startswith("novikoff-parse")]
+    assert held and threads() <= before
+    monkeypatch.undo()
     assert len(rows(source)) == 10_000
 
 

@@ -11,7 +11,6 @@ import math
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from children import threads
 from novikoff.sources.columns import Column, TableFeatures
 from novikoff.sources.delimited import Buffers
 from novikoff.sources.encoding import _sparse, placed
@@ -691,14 +691,18 @@ def test_features_of_another_kind_are_refused() -> None:
         csv_of("a,y\n1,2\n", features=NumberedFeatures(3))
 
 
-def test_a_source_abandoned_halfway_leaves_no_thread() -> None:
-    for form in FORMS:
-        blocks = TableSource(
-            written(MIXED, form), format="arrow" if form == "stream" else form, block_size=1
-        ).blocks()
-        next(blocks)
-        blocks.close()  # type: ignore[attr-defined]
-    assert not [t for t in threading.enumerate() if t.name.startswith("novikoff")]  # others' come and go
+@pytest.mark.parametrize("form", FORMS)
+def test_a_source_abandoned_halfway_leaves_no_thread(form, monkeypatch) -> None:
+    """Even where someone else still holds what was reading, as a closed generator of Python 3.12.3 does."""
+    before, name = threads(), "_text_blocks" if form in ("csv", "tsv") else "_columnar_blocks"
+    read, held = getattr(TableSource, name), []
+    monkeypatch.setattr(TableSource, name, lambda *given: held.append(read(*given)) or held[0])
+    blocks = TableSource(
+        written(MIXED, form), format="arrow" if form == "stream" else form, block_size=1
+    ).blocks()
+    next(blocks)
+    blocks.close()  # type: ignore[attr-defined]
+    assert held and threads() <= before
 
 
 FLIPS = """

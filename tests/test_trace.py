@@ -14,7 +14,7 @@ from novikoff import Perceptron
 from novikoff.reference import Twin
 from novikoff.theory import Trace, trace
 from novikoff.theory.problem import read_problem
-from strategies import datasets, integers, separable, values
+from strategies import datasets, integers, separable, sparse, values
 from test_geometry import SIX, SIX_Y
 
 
@@ -163,7 +163,7 @@ def test_stops_at_the_updates_asked_for():
 def test_wide_sparse_rows_are_replayed_alike():
     """One by one, as wide rows are, or by prefix sums: the same norms and margins."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((60, 6000), density=0.01, rng=rng, format="csr")
+    X = sparse(rng, 60, 6000, 0.01)
     y = np.where(np.arange(60) % 3 > 0, 1, -1)
     u = rng.standard_normal(6001)
     wide = trace(X, y, u, margins=10)

@@ -178,6 +178,8 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is None:
             return None
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():  # which scikit-learn refuses by itself since 1.9
+            raise ValueError("sample_weight must hold at least one non-zero number.")
         return np.ascontiguousarray(weights)
 
     def _weights(self, classes: Any, labels: Ints, sample_weight: Floats | None) -> Floats | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,16 @@ class Skipped:
         self.count += 1
         if len(self.first) < 10:
             self.first.append(message)
+
+
+def ending(reading: Generator[Any, None, None], blocks: Iterator[Block]) -> Iterator[Block]:
+    """The blocks, made of what is being read: whoever closes them ends the reading too, with its threads.
+
+    It would go on for as long as they are kept otherwise, where closing a generator does not yet let go of
+    what it holds, as in Python 3.12.3.
+    """
+    with closing(reading):
+        yield from blocks
 
 
 class Source(ABC):

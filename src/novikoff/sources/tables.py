@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,7 @@ from novikoff.sources.delimited import Buffers, LineReader, ParsedLines, whole_r
 from novikoff.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
 from novikoff.sources.encoding import LocalRows, MixedLabels, Unsound, encoded, kind_of, placed
 from novikoff.sources.features import Features, NamedFeatures
-from novikoff.sources.source import Skipped, Source
+from novikoff.sources.source import Skipped, Source, ending
 from novikoff.sources.text import no_rows
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class TableSource(Source):
         self.skipped = Skipped()
         buffers = Buffers()
         read = self._columnar_blocks() if self._look is None else self._text_blocks(buffers)
-        return self._checked(read, buffers if reuse else None)
+        return ending(read, self._checked(read, buffers if reuse else None))
 
     def _checked(self, read: Iterator[_Read], buffers: Buffers | None) -> Iterator[Block]:
         """Blocks with the model's columns, all with labels of one kind."""
@@ -238,7 +238,7 @@ class TableSource(Source):
 
     # CSV and TSV
 
-    def _text_blocks(self, buffers: Buffers) -> Iterator[_Read]:
+    def _text_blocks(self, buffers: Buffers) -> Generator[_Read, None, None]:
         running: deque[tuple[Lines, Future[ParsedLines]]] = deque()
         count = threads(self._n_jobs)
         place = _Place(self._stream.names, self.skipped)
@@ -322,7 +322,7 @@ class TableSource(Source):
             self._first = file
         return file.schema
 
-    def _columnar_blocks(self) -> Iterator[_Read]:
+    def _columnar_blocks(self) -> Generator[_Read, None, None]:
         """Blocks that are read one ahead of whoever works on them."""
         read = self._columnar_read()
         with ThreadPoolExecutor(1, "novikoff-table") as pool:

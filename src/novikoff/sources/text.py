@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from novikoff.parameters import PARAMETERS
 from novikoff.sources.block import Block, Floats, Labels, Matrix
 from novikoff.sources.bytestream import ByteStream, Lines, check_whole
 from novikoff.sources.features import Features
-from novikoff.sources.source import Skipped, Source
+from novikoff.sources.source import Skipped, Source, ending
 
 BLOCK_SIZE = 1 << 21  # enough that handing blocks over costs little
 
@@ -85,12 +85,12 @@ class ParsedInOrder(Generic[P]):
         self.kind = ""
         self.skipped = Skipped()
 
-    def __call__(self, *, reuse: bool) -> Iterator[Parsed[P]]:
+    def __call__(self, *, reuse: bool) -> Generator[Parsed[P], None, None]:
         """One pass. With `reuse` a parser is valid until the next is asked for."""
         self.kind, self.skipped = "", Skipped()
         return self._pass(reuse)
 
-    def _pass(self, reuse: bool) -> Iterator[Parsed[P]]:
+    def _pass(self, reuse: bool) -> Generator[Parsed[P], None, None]:
         blocks = self._stream.blocks(self._block_size)
         place = _Place(self._stream, self.skipped)
         idle: list[P] = []
@@ -235,9 +235,13 @@ class TextSource(Source, Generic[P]):
         self._parsed = ParsedInOrder(stream, make_parser, n_jobs, int(block_size))
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
-        n_rows = 0
         parsed_in_order = self._parsed(reuse=reuse)
         self.skipped = self._parsed.skipped
+        yield from ending(parsed_in_order, self._checked(parsed_in_order, reuse))
+
+    def _checked(self, parsed_in_order: Iterator[Parsed[P]], reuse: bool) -> Iterator[Block]:
+        """Blocks with their rows, all with labels of one kind."""
+        n_rows = 0
         for parsed in parsed_in_order:
             parser = parsed.parser
             if parser.n == 0:
