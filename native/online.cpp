@@ -111,7 +111,8 @@ void bind_online(nb::module_& m) {
                                          seed, classes, precedes);
             },
              nb::arg("rule"), nb::arg("tie_is_mistake"), nb::arg("margin"), nb::arg("C"), nb::arg("fit_intercept"),
-             nb::arg("average"), nb::arg("hash_bits").none(), nb::arg("seed"), nb::arg("classes").none(), nb::arg("precedes"))
+             nb::arg("average"), nb::arg("hash_bits").none(), nb::arg("seed"), nb::arg("classes").none(),
+             nb::arg("precedes"))
         .def("_learn_many", &OnlineLearner::learn_many, nb::arg("pairs"))
         .def("_get_state", &OnlineLearner::get_state)
         .def("_set_state", &OnlineLearner::set_state, nb::arg("state"))

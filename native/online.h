@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 
 #include "dict_row.h"
 
@@ -33,7 +34,7 @@ class OnlineLearner {
     nb::object precedes;   // (label, other): whether it is the lower class though it comes later
     bool declared = false, average;
     int64_t mistakes = 0;  // progressive
-    int64_t ties = 0;      // those at a score of 0, while one class is known
+    int64_t ties = 0;      // those at a score of 0, while one class was known
     bool wide = false;     // sizes were seen from which an update could overflow
     DictRow x;             // the row at hand
     // its averaged weights, and the places 0, 1, 2, ... where they are
@@ -180,6 +181,14 @@ class OnlineLearner {
         }
     }
 
+    // Whether a second label is the first class. Runs Python code: nothing when another call came in between.
+    __attribute__((noinline)) std::optional<bool> is_lower(PyObject* label) {
+        const nb::object first = labels[0].object;
+        const bool lower = nb::cast<bool>(precedes(nb::handle(label), first));
+        if (labels.size() != 1 || !labels[0].object.is(first)) return std::nullopt;
+        return lower;
+    }
+
     void take_back() {  // the features that the example at hand has brought
         x.table.undo();
         x.forget();
@@ -201,13 +210,6 @@ class OnlineLearner {
         }
     }
 
-    // Everything that `turn` changes.
-    struct Unturned {
-        Learner learner;
-        std::vector<double> weights, sums, bias, bias_sums;
-        int64_t mistakes, ties;
-    };
-
     // The only class so far turns out to be the second of two.
     void turn() {
         if (learner.stays_at_zero()) mistakes = 0;
@@ -227,8 +229,7 @@ class OnlineLearner {
         const auto y = int32_t(label);
         const bool alone = labels.size() == 1;
         bool wrong = average && mistaken(one, y);
-        const int64_t ties_before = learner.ties;
-        const bool tie = wrong && alone && tied(one);
+        const bool tie = alone && wrong && tied(one);
         // Up to 2^300 per row and 2^900 per weight vector no rule can reach 2^1024 in one step.
         const bool tiny = !learner.bias2 && x.largest > 0 && x.largest < 0x1p-290;
         const bool risk = wide || tiny || !(x.largest < 0x1p290) || !(learner.current_norm < 0x1p900);
@@ -237,7 +238,7 @@ class OnlineLearner {
             before = Backup{learner, {}, {}, bias, bias_sums};
             touched(*before, [](double* here, double* kept, size_t n) { std::copy(here, here + n, kept); });
         }
-        const int64_t mistakes_before = learner.mistakes;
+        const int64_t mistakes_before = learner.mistakes, ties_before = learner.ties;
         const Visits visit{&y, nullptr, nullptr, 0, 1};
         const Outcome outcome = learner.binary() ? epoch<true, true>(learner, one, visit)
                                                  : epoch<true, false>(learner, one, visit);
@@ -254,7 +255,23 @@ class OnlineLearner {
         if (!average) wrong = learner.mistakes > mistakes_before;
         mistakes += wrong;
         if (alone) ties += average ? tie : learner.ties > ties_before;
-        else ties = 0;
+    }
+
+    // The row at hand, gathered, is of a class that comes before the only one so far.
+    __attribute__((noinline)) void learn_second(PyObject* label, Py_hash_t hash) {
+        const auto unturned = std::make_tuple(learner, weights, sums, bias, bias_sums, mistakes);
+        labels.push_back({nb::borrow(label), hash});
+        std::swap(labels[0], labels[1]);
+        try {
+            turn();
+            set_features(x.features());
+            learn_row(0);
+        } catch (...) {
+            labels.erase(labels.begin());
+            std::tie(learner, weights, sums, bias, bias_sums, mistakes) = unturned;
+            point();
+            throw;
+        }
     }
 
   public:
@@ -272,7 +289,7 @@ class OnlineLearner {
         if (average) bias_sums.assign(1, 0.0);
         if (classes) {
             for (nb::handle y : *classes) {
-                Py_hash_t hash;
+                Py_hash_t hash = 0;
                 if (find_label(y.ptr(), hash) < int64_t(labels.size()))
                     fail(PyExc_ValueError, "classes: %R is given twice", y.ptr());
                 labels.push_back({nb::borrow(y), hash});
@@ -313,9 +330,9 @@ class OnlineLearner {
             y = find_label(label, hash);
             turns = false;
             if (y == 1 && labels.size() == 1) {
-                nb::object first = labels[0].object;
-                turns = nb::cast<bool>(precedes(nb::handle(label), first));
-                if (labels.size() != 1 || !labels[0].object.is(first)) continue;  // another call came in between
+                const std::optional<bool> lower = is_lower(label);
+                if (!lower) continue;
+                turns = *lower;
             }
             x.table.begin();
             try {
@@ -328,30 +345,16 @@ class OnlineLearner {
             plain = DictRow::plain(dict);
         }
         const auto known = int64_t(labels.size());
-        std::optional<Unturned> before;
         try {
-            if (turns) before = Unturned{learner, weights, sums, bias, bias_sums, mistakes, ties};
+            if (turns) return learn_second(label, hash);
             if (y == known) {
                 labels.push_back({nb::borrow(label), hash});
                 set_classes(known + 1);
             }
             set_features(x.features());
-            if (turns) {
-                turn();
-                std::swap(labels[0], labels[1]);
-                y = 0;
-            }
             learn_row(y);
         } catch (...) {
             take_back();
-            if (turns && y == 0) {
-                std::swap(labels[0], labels[1]);
-                std::swap(learner, before->learner);
-                weights.swap(before->weights), sums.swap(before->sums);
-                bias.swap(before->bias), bias_sums.swap(before->bias_sums);
-                mistakes = before->mistakes, ties = before->ties;
-                point();
-            }
             if (int64_t(labels.size()) > known) labels.pop_back();
             set_classes(known);
             learner.features = x.features();
@@ -500,9 +503,9 @@ class OnlineLearner {
             return s.contains(name) ? nb::cast<int64_t>(s[name]) : otherwise;
         };
         ties = count("ties", 0);
-        // Rules that move at mistakes only make as many; the others no more.
-        learner.mistakes = count("learner_mistakes", learner.rule <= Rule::normalized ? learner.updates
-                                                                                     : std::min(mistakes, learner.updates));
+        // Every mistake is an update, and for two rules every update a mistake.
+        const bool same = learner.rule <= Rule::normalized;
+        learner.mistakes = count("learner_mistakes", same ? learner.updates : std::min(mistakes, learner.updates));
         learner.ties = count("learner_ties", 0);
         learner.step_sum = nb::cast<double>(s["step_sum"]);
         learner.radius = nb::cast<double>(s["radius"]);

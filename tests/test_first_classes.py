@@ -256,6 +256,9 @@ def test_kernels_agree(kernel, budget, policy, data, ties, seed):
         if classes is None:
             undeclared = online
     same_supports(undeclared, online)
+    if online._learner.can_average:
+        pair = (one._learner.coefficients(averaged=True) for one in (undeclared, online))
+        np.testing.assert_array_equal(*pair)
     if budget is None or callable(kernel):
         return
     asked = {name: KERNEL_PARAMETERS[name].default for name in KernelSettings.__dataclass_fields__}

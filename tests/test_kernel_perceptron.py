@@ -341,7 +341,7 @@ def test_partial_fit_refuses_and_keeps():
     X, y = rows_and_labels(classes=2)
     model = KernelPerceptron("rbf", gamma=1.0)
     with pytest.raises(ValueError, match="only one class"):
-        model.partial_fit(X[:3], [1, 1, 1])
+        model.partial_fit(X[:3], [1, 1, 1], classes=[1])
     model.partial_fit(X[:20], y[:20])
     before = sequence(model)
     for change, bad in (({"gamma": 2.0}, X), ({"kernel": "linear"}, X), ({"fit_intercept": True}, X)):

@@ -135,7 +135,7 @@ def test_classes_come_as_they_appear():
     model.learn_one({"b": 1.0}, "y")
     assert (model.n_mistakes_, model.n_updates_, model.classes_) == (2, 2, ["x", "y"])
     model.learn_one({"a": 1.0}, "x")
-    assert (model.coef_.tolist(), model.intercept_.tolist()) == ([[-2.0, 1.0]], [-1.0])
+    assert (model.coef_.tolist(), model.intercept_.tolist()) == ([[-1.0, 1.0]], [0.0])
 
 
 @pytest.mark.parametrize("average", [False, True])

@@ -381,7 +381,7 @@ def test_partial_fit_refuses_new_classes_and_stays_as_it_was():
     with pytest.raises(ValueError, match="rule, bias or averaging"):
         clone(model).partial_fit(X, y).set_params(rule="margin").partial_fit(X, y)
     with pytest.raises(ValueError, match="only one class"):
-        VotedPerceptron().partial_fit(X, np.zeros(40))
+        VotedPerceptron().partial_fit(X, np.zeros(40), classes=[0])
     with pytest.raises(ValueError, match="class_weight names classes"):
         VotedPerceptron(class_weight={5: 1.0}).partial_fit(X, y)
     with pytest.raises(ValueError, match="all rows at once"):

@@ -208,18 +208,18 @@ class OnlineKernelPerceptron:
 
     def _learn(self, learner: BudgetLearner, row: Any, y: Hashable, label: int) -> None:
         """Learn from a row; while one class is known, it is taken for the first of two."""
-        labels, mistakes = list(self._labels), self._n_mistakes
+        labels, mistakes = self._labels, self._n_mistakes
         if label == len(labels):
-            labels.append(y)
-            turns = len(labels) == 2 and precedes(y, labels[0])
-            if turns or len(labels) > 2:  # a function may yet fail, and this cannot be taken back
+            turns = label == 1 and precedes(y, next(iter(labels)))
+            if turns or label > 1:  # a function may yet fail, and this cannot be taken back
                 learner = copy.deepcopy(learner)
             if turns:
                 learner.turn()
-                labels.reverse()
                 label, mistakes = 0, mistakes if learner.tie_is_mistake else 0
-            elif len(labels) > 2:
+            elif label > 1:
                 learner.add_class()
+            ordered = [y, *labels] if turns else [*labels, y]
+            labels = {known: place for place, known in enumerate(ordered)}
         before, n_rows = learner.native.wrong, learner.n_rows
         try:
             learner.visit_rows(row, np.array([label], dtype=np.int32))
@@ -227,9 +227,7 @@ class OnlineKernelPerceptron:
             learner.n_rows = n_rows
             raise
         self._n_mistakes = mistakes + learner.native.wrong - before
-        self._learner = learner
-        if len(labels) > len(self._labels):
-            self._labels = {known: place for place, known in enumerate(labels)}
+        self._learner, self._labels = learner, labels
 
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:
         """Learn from pairs (x, y), or, given `y`, from examples alone.

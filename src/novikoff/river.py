@@ -11,7 +11,7 @@ Examples
 >>> from river import datasets, evaluate, metrics, preprocessing
 >>> model = preprocessing.StandardScaler() | OnlinePerceptron(average=True)
 >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-Accuracy: 89.19%
+Accuracy: 88.63%
 """
 
 from __future__ import annotations
