@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
@@ -100,8 +100,7 @@ def test_votes_are_those_of_the_weights_that_the_run_held(classes, data):
     rule = data.draw(st.sampled_from(["perceptron", "normalized", "pa1"]))
     bias = data.draw(st.sampled_from([0.0, 1.0, 0.01, 1e-200, 1e200]))
     epochs = data.draw(st.integers(1, 3))
-    tests = np.vstack([X, -X, X[::-1] * data.draw(st.sampled_from([3.0, 0.1, 1 / 3]))])
-    assume(np.isfinite(tests).all())
+    tests = np.vstack([X, -X, X[::-1] * data.draw(st.sampled_from([0.7, 0.1, 1 / 3]))])
     size = {"fit_intercept": bias > 0, "intercept_scaling": np.sqrt(bias) if bias else 1.0}
     model = VotedPerceptron(rule, order="cyclic", max_epochs=epochs, **size)
     try:
