@@ -313,12 +313,14 @@ struct Learner {
         auto norm = [&] { return exact_norm(squares, fallbacks); };
         auto norm2 = [&] { return copies * exact_value(squares, fallbacks); };
         auto loss = [&] { return -difference(row, label, rival, 1.0); };
-        // A zero row has step 0; one whose |x|^2 only rounds to 0 an infinite one, which is refused.
+        // A zero row has step 0; one whose |x|^2 only rounds to 0 an infinite one, which is refused, as is one whose
+        // |x| is no double any more.
         auto quotient = [&](double a, double b) { return b == 0 && norm() == 0 ? 0.0 : a / b; };
+        auto reciprocal = [&](double b) { return b < INFINITY ? quotient(1, b) : INFINITY; };
         switch (rule) {
             case Rule::perceptron: return 1;
             case Rule::margin: return 1;
-            case Rule::normalized: return quotient(1, norm());
+            case Rule::normalized: return reciprocal(norm());
             case Rule::pa: return quotient(loss(), norm2());
             case Rule::pa1: return std::min(C, quotient(loss(), norm2()));
             case Rule::pa2: return quotient(loss(), norm2() + 1 / (2 * C));

@@ -178,6 +178,14 @@ NOVIKOFF_INLINE bool any(Counts c) {
 #endif
 }
 
+#if defined(__AVX2__)
+NOVIKOFF_INLINE Vec larger(Vec a, Vec b) { return (Vec)_mm256_max_pd((__m256d)a, (__m256d)b); }
+NOVIKOFF_INLINE Vec smaller(Vec a, Vec b) { return (Vec)_mm256_min_pd((__m256d)a, (__m256d)b); }
+#else
+NOVIKOFF_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
+NOVIKOFF_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
+#endif
+
 // A block of rows, as far as doubt goes: what e_k is multiplied by (-1: no doubt), the first hypothesis that is
 // not 0 on the row, and for each hypothesis a bit for each row on which it is in doubt.
 template <int64_t Rows>
@@ -186,16 +194,18 @@ struct Doubts {
     double reach[Rows];
     int64_t begin[Rows];
     std::vector<uint64_t> bits;
-    int64_t last = 0;  // the last hypothesis in doubt
+    int64_t count = 0;  // of rows; what else the block holds is no one's
+    int64_t last = 0;   // the last hypothesis in doubt
 
     // Rows i .. i + 7 on which hypothesis k is too close to call: true for those where that is no doubt, because
     // the score is 0.
     void note(int64_t k, int64_t i, const Counts* open, bool* zero) {
         for (int l = 0; l < 8; ++l) {
-            zero[l] = open[l / 4][l % 4] && k < begin[i + l];
-            if (!open[l / 4][l % 4] || zero[l]) continue;
+            const bool own = open[l / 4][l % 4] && i + l < count;
+            zero[l] = own && k < begin[i + l];
+            if (!own || zero[l]) continue;
             bits[size_t(k)] |= uint64_t(1) << (i + l);
-            last = k;
+            last = std::max(last, k);
         }
     }
 };
@@ -240,12 +250,10 @@ class Tournament {
         const Node &left = nodes[size_t(2 * n)], &right = nodes[size_t(2 * n + 1)];
         Node& here = nodes[size_t(n)];
         for (int h = 0; h < 2; ++h) {
-            const Counts higher = right.score[h] > left.score[h];
-            const Vec loser = higher ? left.score[h] : right.score[h];
-            const Vec second = higher ? right.second[h] : left.second[h];  // of the winner's side
-            here.score[h] = higher ? right.score[h] : left.score[h];
-            here.second[h] = loser > second ? loser : second;
-            here.winner[h] = higher ? right.winner[h] : left.winner[h];
+            const Vec l = left.score[h], r = right.score[h];
+            here.second[h] = larger(larger(left.second[h], right.second[h]), smaller(l, r));
+            here.score[h] = larger(r, l);
+            here.winner[h] = r > l ? right.winner[h] : left.winner[h];
         }
     }
 
@@ -303,6 +311,7 @@ class Tournament {
 template <class Block, class Rows, class D>
 Outcome load(Block& block, const Rows& rows, int64_t first, int64_t count, const Prefixes& known, D& doubts) {
     std::fill(std::begin(doubts.reach), std::end(doubts.reach), -1.0);
+    doubts.count = count;
     for (int64_t i = 0; i < count; ++i) {
         const auto row = rows[first + i];
         Problem problem = known.measure(row, block.d, doubts.reach[i], doubts.begin[i]);

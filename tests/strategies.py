@@ -15,8 +15,8 @@ extreme = st.sampled_from([0.0, 1e300, -1e300, 1e-300, -1e-300, 5e-324, -5e-324,
 plain = st.floats(-10, 10, allow_subnormal=True)
 values = st.sampled_from([integers, decimals, cancelling, plain])
 
-# Where something in the code changes hands or leaves the range of float64: exponents of values, and halves of such
-# exponents, because values are multiplied with one another.
+# Where something in the code changes hands or leaves the range of float64: exponents of values, and halves
+# of such exponents, because values are multiplied with one another.
 EDGES = (
     *(-1074, -1073, -1050, -1023, -1022, -1021),  # subnormal numbers
     *(-969, -968, -961, -960, -959, -901, -900, -899),  # of engine 1, and of its results
@@ -27,7 +27,7 @@ EDGES = (
     *(999, 1000, 1001, 1022, 1023),
 )
 ULP = 2.0**-52
-MANTISSAS = (1.0, 1 + ULP, 1 + 2 * ULP, 1 - ULP / 2, 1.5, 1 + 2.0**-26, 4 / 3)  # they cancel but for the last bits
+MANTISSAS = (1.0, 1 + ULP, 1 + 2 * ULP, 1 - ULP / 2, 1.5, 1 + 2.0**-26, 4 / 3)  # cancel but for last bits
 
 
 def around(*exponents):

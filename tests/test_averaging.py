@@ -23,11 +23,11 @@ def test_averages_of_huge_weights():
     assert model.predict(HUGE).tolist() == LABELS.tolist()
 
 
-@pytest.mark.parametrize("rows", [[[1e308], [-1e308]], [[1e308], [1e308], [-1.7e308]], [[1.7e308], [1.7e308]]])
+@pytest.mark.parametrize("values", [[1e308, -1e308], [1e308, 1e308, -1.7e308], [1.7e308, 1.7e308]])
 @pytest.mark.parametrize("epochs", [1, 2, 5])
-def test_every_average_is_finite_or_refused(rows, epochs):
+def test_every_average_is_finite_or_refused(values, epochs):
     """Where the running sums themselves would overflow, an error names a power of two."""
-    X, y = np.array(rows), np.arange(len(rows)) % 2
+    X, y = np.array(values)[:, None], np.arange(len(values)) % 2
     means = []
     for way in (
         lambda: Perceptron(average=True, max_epochs=epochs, fit_intercept=False, order="cyclic"),

@@ -115,7 +115,7 @@ def test_extreme_values_equal_the_twin(data, rule):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @given(data=st.data(), rule=rules)
 def test_values_at_every_threshold_equal_the_twin(n_classes, bias_square, data, rule):
-    """Sizes at which products underflow, overflow or meet a limit of the filters, cancelling in their last bits."""
+    """Sizes at which products underflow, overflow or meet a limit of the filters."""
     X, y = data.draw(datasets(n_classes, near_edges | across_edges, max_rows=6, max_features=3))
     twin = Twin(n_classes, X.shape[1], rule=rule, bias_square=bias_square)
     too_large = overflows(twin, lambda: [twin.epoch(X, y) for _ in range(2)])

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
@@ -85,7 +85,7 @@ def test_votes_are_the_twins(classes, rule, bias, data):
 
 
 def test_a_rounded_hypothesis_votes_for_itself():
-    """w_k·x = (−1/3 + … )·1/3 is −2⁻⁵⁴ or so for the weights that the run held; their prefix sums cancel to 0."""
+    """The weights that the run held are rounded; prefix sums, which are not, cancel to 0."""
     X, y = np.array([[-1 / 3], [-1.0]]), np.array([0, 1])
     model = VotedPerceptron(fit_intercept=False, order="cyclic", max_epochs=3).fit(X, y)
     assert model.predict([[1 / 3]]).tolist() == [0]
@@ -100,8 +100,7 @@ def test_votes_are_those_of_the_weights_that_the_run_held(classes, data):
     rule = data.draw(st.sampled_from(["perceptron", "normalized", "pa1"]))
     bias = data.draw(st.sampled_from([0.0, 1.0, 0.01, 1e-200, 1e200]))
     epochs = data.draw(st.integers(1, 3))
-    tests = np.vstack([X, -X, X[::-1] * data.draw(st.sampled_from([3.0, 0.1, 1 / 3]))])
-    assume(np.isfinite(tests).all())
+    tests = np.vstack([X, -X, X[::-1] * data.draw(st.sampled_from([0.7, 0.1, 1 / 3]))])
     size = {"fit_intercept": bias > 0, "intercept_scaling": np.sqrt(bias) if bias else 1.0}
     model = VotedPerceptron(rule, order="cyclic", max_epochs=epochs, **size)
     try:
@@ -119,7 +118,7 @@ def test_votes_are_those_of_the_weights_that_the_run_held(classes, data):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_thousands_of_votes_on_decimals(classes):
-    """Most of these rows have a hypothesis whose score is 0 in real numbers and not in its own rounding, or v.v."""
+    """Many a score is 0 because weights were rounded, or would be if they had not been."""
     rng = np.random.default_rng(classes)
     for _ in range(12):
         d = int(rng.integers(1, 4))
@@ -135,7 +134,7 @@ def test_thousands_of_votes_on_decimals(classes):
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_doubtful_votes_in_many_blocks(classes):
-    """Rows of one value, as in phishing: sums are within rounding of 0 again and again; against weights written out."""
+    """Rows of one value: sums are within rounding of 0 again and again; against weights written out."""
     rng = np.random.default_rng(3)
     X = 0.18257 * (rng.random((90, 40)) < 0.3)
     y, tests = rng.integers(0, classes, 90), 0.18257 * (rng.random((113, 40)) < 0.3)

@@ -1,7 +1,7 @@
 """The mean of a run's weights, from the last ones and one running sum.
 
-With w the weights after T visits and u = Σ (visits before it)·(its step), over the updates, the mean of the weights
-after each visit is w̄ = (T·w − u)/T.
+With w the weights after T visits and u the sum of all updates, each times the visits made before it, the
+mean of the weights after each visit is w̄ = (T·w − u)/T.
 """
 
 from __future__ import annotations
