@@ -182,7 +182,7 @@ def changed(value, rng):
     if isinstance(value, dict):
         return [{}, [], value | {"more": 0}][rng.integers(3)]
     if isinstance(value, int):
-        return [value + 1, value - 1, -value, 2 * value, float(value), 0][rng.integers(6)]
+        return [value + 1, value - 1, -value, 2 * value, float(value % 10**300), 0][rng.integers(6)]
     near = [math.nextafter(value, math.inf), math.nextafter(value, -math.inf), value * 1.01, value * 0.99]
     return [*near, -value, 0.0, value + 1, 2 * value, value / 2, 1e300, str(value)][rng.integers(11)]
 
