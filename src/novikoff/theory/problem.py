@@ -381,7 +381,7 @@ def _check_size(problem: Problem) -> None:
     for name, (size, (low, high), also) in sizes.items():
         if size and not low < size < high:
             raise ValueError(
-                f"the largest value of {name} is {size:g}, and squares of such numbers are beyond what floats "
-                f"can tell: scale {name}{also} by 2**{-math.frexp(size)[1]}, which changes no bound and no "
-                f"mistake."
+                f"the largest value of {name} is {size:g}, and squares of such numbers are beyond what "
+                f"floats can tell: scale {name}{also} by 2**{-math.frexp(size)[1]}, which changes no "
+                "bound and no mistake."
             )
