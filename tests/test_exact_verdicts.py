@@ -16,7 +16,7 @@ from oracles import is_separable, is_true, margin_square, perceptron, vectors
 from test_forger import POOLS, drawn
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
-SEEDS = range(2000 if LONG else 60)
+SEEDS = range(1000 if LONG else 25)
 
 
 # ---- against the oracles -------------------------------------------------------------------------------
