@@ -20,7 +20,7 @@ from novikoff.theory import certify, trace
 from oracles import is_true, margin_square, vectors
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
-SEEDS = range(400 if LONG else 12)
+SEEDS = range(400 if LONG else 10)
 POOLS = {
     "integers": [0.0, 0.0, 1.0, -1.0, 2.0, -2.0, 3.0],
     "decimals": [0.1, 0.2, 0.3, -0.1, 0.6, 1.4, 4.199999999999999, -0.7, 0.0],
@@ -182,7 +182,7 @@ def changed(value, rng):
     if isinstance(value, dict):
         return [{}, [], value | {"more": 0}][rng.integers(3)]
     if isinstance(value, int):
-        return [value + 1, value - 1, -value, 2 * value, float(value), 0][rng.integers(6)]
+        return [value + 1, value - 1, -value, 2 * value, float(value % 10**300), 0][rng.integers(6)]
     near = [math.nextafter(value, math.inf), math.nextafter(value, -math.inf), value * 1.01, value * 0.99]
     return [*near, -value, 0.0, value + 1, 2 * value, value / 2, 1e300, str(value)][rng.integers(11)]
 

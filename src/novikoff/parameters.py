@@ -634,9 +634,11 @@ FILE_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "header",
         None,
-        "Whether the first line of a CSV or TSV file names the columns. Without it: yes when one is called "
-        "as labels usually are, or when it has no number and the second line has one; no when it has a "
-        "number; otherwise yes for CSV and no for TSV.",
+        "Whether the first line of a CSV or TSV file names the columns. Without it: yes when it has the "
+        "given name of the label's column, or when it has no number, but a usual name of labels, or the "
+        "second line has a number; no when it has a number; otherwise yes for CSV and no for TSV. A line "
+        "with numbers and a usual name of labels is refused, unless the line below has a number there or it "
+        "begins with label, as in tables written by novikoff.",
         *_none_or("True or False", _is_bool),
     ),
     Parameter(

@@ -79,7 +79,8 @@ def is_header(first: list[str], second: list[str] | None, otherwise: bool, label
 
     It does when it has that name, and otherwise when it has no number, but a usual name of labels, or the
     second line has a number. With numbers it is a row; but where it has numbers and a usual name of labels,
-    it names the columns if the second line has a number below that name, because labels are all of one kind.
+    it names the columns if the second line has a number below that name, because labels are all of one kind,
+    or if it begins with label, as tables do that novikoff writes, while `label` names no other column.
 
     Raises
     ------
@@ -97,7 +98,8 @@ def is_header(first: list[str], second: list[str] | None, otherwise: bool, label
         if not usual:
             return False
         below = second[first.index(usual[0])] if second and len(second) == len(first) else ""
-        if not NUMBER.fullmatch(below):
+        written_here = label is None and first[0] == "label" != below  # novikoff writes labels first
+        if not (NUMBER.fullmatch(below) or written_here):
             raise _unclear(first)
         return True
     if usual:

@@ -65,9 +65,11 @@ class TableSource(Source):
     ngrams : default 1
         Words in a row that make one feature of a text column, at most.
     header : bool, default None
-        Whether the first line of CSV and TSV names the columns. None: yes when one is called as labels
-        usually are, or when it has no number and the second line has one; no when it has a number; otherwise
-        yes for CSV and no for TSV. Columns without names are called by their numbers from 1.
+        Whether the first line of CSV and TSV names the columns. None: yes when it has the given name of the
+        label's column, or when it has no number, but a usual name of labels, or the second line has a number;
+        no when it has a number; otherwise yes for CSV and no for TSV. A line with numbers and a usual name of
+        labels is refused, unless the line below has a number there or it begins with label: a label may well
+        be called y. Columns without names are called by their numbers from 1.
     skip_lines : default 0
         Lines before the table in every CSV or TSV file.
     delimiter : str, default None

@@ -45,6 +45,7 @@ Pairs = npt.NDArray[np.int64]
 MODERATE = 2.0**-200, 2.0**200  # sizes whose squares, and ratios of squares, are floats
 MEASURED = 100  # rows that are measured exactly to find the largest
 TINY = Fraction(1, 2**1000)  # squares that are lost in floats
+SQUARES = 2.0**-500, 2.0**500  # sizes whose squares are floats
 CHUNK = 1 << 25  # bytes of float64 that are made at a time of rows that are stored otherwise
 
 
@@ -392,9 +393,10 @@ def read_problem(
     except UnsortedIndices:
         X = in_order(X)
         _check_values(X)
+    problem = Problem(X, labels, classes, bias, weights)
     if moderate:
-        _check_size(X)
-    return Problem(X, labels, classes, bias, weights)
+        _check_size(problem)
+    return problem
 
 
 def _times(values: Any, power: int) -> Floats:
@@ -410,12 +412,17 @@ def _check_values(X: Any) -> None:
     raise_problem(problem, row, X)
 
 
-def _check_size(X: Any) -> None:
-    values = X.data if is_sparse(X) else X
-    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
-    if largest and not MODERATE[0] < largest < MODERATE[1]:
-        exponent = -math.frexp(largest)[1]
-        raise ValueError(
-            f"the largest value of X is {largest:g}, and squares of such numbers are beyond what floats can "
-            f"tell: scale X (and intercept_scaling) by 2**{exponent}, which changes no bound and no mistake."
-        )
+def _check_size(problem: Problem) -> None:
+    heaviest = 0.0 if problem.weights is None else float(problem.weights.max())
+    sizes = {
+        "X": (problem.largest, MODERATE, " (and intercept_scaling)"),
+        "intercept_scaling": (problem.bias, SQUARES, " (and X)"),
+        "sample_weight": (heaviest, SQUARES, ""),
+    }
+    for name, (size, (low, high), also) in sizes.items():
+        if size and not low < size < high:
+            raise ValueError(
+                f"the largest value of {name} is {size:g}, and squares of such numbers are beyond what "
+                f"floats can tell: scale {name}{also} by 2**{-math.frexp(size)[1]}, which changes no "
+                "bound and no mistake."
+            )
