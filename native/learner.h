@@ -340,12 +340,6 @@ struct Learner {
         const double after = before + 2 * (step * score + std::fabs(step) * slack) + size * size;
         norm2[c] = std::max(after, 0.0) * (1 + 0x1p-46) + (before + size * size) * 0x1p-46;
         sum_reach += std::fabs(sum_step) * largest_row;
-        if (drift != 0 || !moves_exactly(row, step, size, norm2[c])) {
-            // A step is rounded up to twice (fl(weight * tau), fl(c^2)), its product with x once and each sum
-            // once: in all 3u |step| |x| + u |w|.
-            drift += 1.0001 * kUnit * (3 * size + std::sqrt(norm2[c])) + double(row.stored() + 2) * 0x1p-1074;
-            if (!(drift < INFINITY)) drift = INFINITY;
-        }
         // No weight exceeds |w|, no sum what was added to it: mostly that settles it.
         if (norm2[c] < 0x1p1000 && sum_reach < 0x1p1000) return true;
         if (!(after < INFINITY)) norm2[c] = INFINITY;
@@ -353,11 +347,23 @@ struct Learner {
     }
     double sum_reach = 0;  // at least as large as any averaged sum
 
-    // Whether w + step * x is sure not to round: whole steps, x and w on the grid 2^-10, and all of them small.
+    // What an update with the step `base` (times the sample's weight) may have rounded. A step is rounded up to twice
+    // (fl(weight * base), fl(c^2)), its product with x once and each sum once: in all 3u |step| |x| + u |w| for each
+    // vector that moves. At a mistake |w|^2 grows by at most R^2; it is never longer than the sum of the steps times R.
+    // All of it is counted or stored, so that a fit that is taken up again counts the same.
     template <class Row>
-    NOVIKOFF_INLINE bool moves_exactly(const Row& row, double step, double size, double norm2_after) const {
-        return (rule == Rule::perceptron || rule == Rule::margin) && step == std::rint(step) && size < 0x1p41 &&
-               norm2_after < 0x1p82 && (bias2 == 0 || bias2 == 1) && row.on_grid();
+    NOVIKOFF_INLINE void drift_on(const Row& row, double base, double tau) {
+        const double size = base * radius;
+        const double length = rule == Rule::perceptron ? std::sqrt(double(updates)) * radius : step_sum * radius;
+        if (drift == 0 && moves_exactly(row, tau, size, length)) return;
+        drift += 1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) + double(row.stored() + 2) * 0x1p-1073;
+        if (!(drift < INFINITY)) drift = INFINITY;
+    }
+    // Whether w + tau * x is sure not to round: whole steps, x and w on the grid 2^-10, and all of them small.
+    template <class Row>
+    NOVIKOFF_INLINE bool moves_exactly(const Row& row, double tau, double size, double length) const {
+        return (rule == Rule::perceptron || rule == Rule::margin) && tau == std::rint(tau) && size < 0x1p41 &&
+               length < 0x1p41 && (bias2 == 0 || bias2 == 1) && row.on_grid();
     }
 
     template <class Row>
@@ -438,6 +444,7 @@ struct Learner {
                                      move(row, rival, -tau, scores[rival], slack);
         ++updates;
         step_sum += base;
+        drift_on(row, base, tau);
         if (record) record->push_back({i, int32_t(label), int32_t(rival), tau, visits});
         if (binary()) current_norm = std::sqrt(norm2[0] + 0x1p-1022);
         else for (int64_t c : {label, rival}) current_norm = std::max(current_norm, std::sqrt(norm2[c] + 0x1p-1022));

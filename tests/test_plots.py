@@ -19,7 +19,7 @@ from matplotlib.text import Text
 from novikoff import KernelPerceptron, Perceptron, VotedPerceptron, plots
 from novikoff.plots.style import in_the_plane, label_indices
 from novikoff.plots.witness import convex_hull
-from novikoff.theory import diagnose, max_margin, separability, trace
+from novikoff.theory import bounds, diagnose, max_margin, separability, trace
 
 KEPT = Path(__file__).parent / "pictures"
 TOLERANCE = 8.0  # root mean square of the difference, of 255: lines that are a little thicker stay below
@@ -209,6 +209,31 @@ def test_mistakes_step_at_their_visits_under_the_bound():
     (level,) = shown.bound_lines_
     assert list(level.get_ydata()) == pytest.approx([5.0, 5.0])
     assert shown.ax_.get_ylim()[1] > 5
+
+
+@pytest.mark.parametrize(
+    ("rule", "formula", "bound", "what"),
+    [
+        ("perceptron", "(R/\\gamma)^2", 5.0, "mistakes"),
+        ("margin", "(R^2+2\\beta)/\\gamma^2", 7.0, "updates"),
+        ("normalized", "1/\\gamma_n^2", 5.0, "mistakes"),
+    ],
+)
+def test_pictures_are_of_the_rules_own_theorem(rule, formula, bound, what):
+    """Of the margin rule with β = 1 updates are bounded by (5 + 2)/1, and not by (R/γ)² = 5."""
+    run = trace(SIX, SIX_LABELS, [1.0, 0.0], rule=rule, margin=float(rule == "margin"), fit_intercept=False)
+    shown = plots.MistakesDisplay.from_trace(run, ax=empty_axes())
+    (level,), (line, text) = shown.bound_lines_, (t.get_text() for t in shown.ax_.get_legend().get_texts())
+    assert list(level.get_ydata()) == pytest.approx([bound, bound]) and run.updates <= bound
+    assert line == f"{what} made: {run.updates}" and formula in text and shown.ax_.get_ylabel() == what
+    proof = plots.SandwichDisplay.from_trace(run, ax=empty_axes())
+    assert proof.bound == pytest.approx(bound)
+    assert any(formula in t.get_text() for t in proof.ax_.texts)
+    found = bounds(SIX, SIX_LABELS, fit_intercept=False, margin=1.0)
+    names = {name for name, _ in plots.MistakesDisplay.from_trace(run, found, ax=empty_axes()).bounds}
+    own = {"perceptron": "novikoff"}.get(rule, rule)
+    assert own in names and names & {"novikoff", "margin", "normalized", "pa", "pa1", "pa2"} == {own}
+    assert not any("batch" in name or "minimax" in name for name in names)
 
 
 def test_mistakes_take_what_bounds_gives():

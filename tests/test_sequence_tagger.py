@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from children import Child
 from novikoff import SequenceTagger
 from novikoff import reference_structured as twin
+from novikoff.outward import root_up
 from novikoff.structured import tagging
 from novikoff.structured.templates import Templates
 from sentences import TAGS, WORDS_OF, X, Y, corpus, listed
@@ -58,7 +60,7 @@ def test_fit_is_the_twin_over_the_same_orders(transitions, min_count):
     }
     decoded = [twin.viterbi(twin.emissions(s, w), a, rules) for s in sentences]
     assert model.predict(X) == [[model.classes_[c] for c in y] for y in decoded]
-    assert (model.n_mistakes_, model.radius_) == (plain.mistakes, math.sqrt(plain.radius2))
+    assert (model.n_mistakes_, model.radius_) == (plain.mistakes, root_up(Fraction(plain.radius2)))
 
 
 def test_hashing_learns_from_the_sum_of_features_that_meet():
