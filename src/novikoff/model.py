@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.arrays import first_not_finite, in_order, rows_of
+from novikoff.ledger import Ledger
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -272,7 +273,12 @@ class Model:
             Learner(2 if self.apart else n_classes, n_features, settings)
             for _ in range(n_classes if self.apart else 1)
         ]
-        self.from_zero = True  # the bounds need w = 0 at the start
+        self.ledger = Ledger()
+
+    @property
+    def from_zero(self) -> bool:
+        """Whether w = 0 at the start, which the bounds need."""
+        return self.ledger.from_zero
 
     def copy(self) -> Model:
         twin = object.__new__(Model)
@@ -282,7 +288,8 @@ class Model:
 
     def start_from(self, coef: Floats, intercept: Floats) -> None:
         """Take these (classes, features) and (classes,) arrays for the weights to begin with."""
-        self.from_zero = not (coef.any() or intercept.any())
+        from_zero = not (coef.any() or intercept.any())
+        self.ledger = replace(self.ledger, from_zero=self.from_zero and from_zero)
         for k, learner in enumerate(self.learners):
             part = slice(k, k + 1) if self.apart else slice(None)
             learner.set_weights(coef[part], intercept[part])
@@ -298,6 +305,8 @@ class Model:
         elif self.settings.multiclass == "ovr" and n_classes > 2:
             self._part(n_classes)
         else:
+            if self.n_classes == 2 and self.total("updates"):
+                self.ledger = replace(self.ledger, grown=True)
             self.learners[0].grow(n_classes)
         self.n_classes = n_classes
 
@@ -340,7 +349,7 @@ class Model:
         return float(largest * (math.sqrt(2) if self.n_classes > 2 and not self.apart else 1.0))
 
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ: a convex combination of the y·x is at least that long."""
+        """‖w‖/Στ ≥ γ of all rows learned from: a convex combination of their y·x is at least that long."""
         if not self.from_zero:
             return math.inf
         pairs = [(part.norm(), part.native.step_sum) for part in self.learners]

@@ -201,6 +201,7 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def _model(self) -> Model:
         """What was learned, as the batch estimators hold it."""
+        from novikoff.ledger import Ledger
         from novikoff.model import Model, Settings  # SciPy's import is felt; streams do without it
 
         settings = Settings(
@@ -221,6 +222,8 @@ class OnlinePerceptron(_core.OnlineLearner):
         for name in ("visits", "mistakes", "updates", "step_sum", "radius", "largest_row", "most_stored"):
             setattr(learner.native, name, state[name])
         learner.reset_norm()
+        grew = self.classes is None and len(self.classes_) > 2
+        model.ledger = Ledger.unknown(weighted=False, grown=grew)  # counts are kept here, not rows
         return model
 
     # -- files ---------------------------------------------------------------------------------------

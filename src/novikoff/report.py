@@ -13,7 +13,8 @@ class Report:
     """The outcome of a fit. `str(report)` reads well, `report.to_dict()` is for machines.
 
     The bound is known up to a bracket, because training itself brackets the margin γ:
-    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated.
+    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated. A bound is
+    stated only where the run meets the theorem's hypotheses; otherwise `missing` says which one it does not.
     """
 
     model: str
@@ -43,6 +44,7 @@ class Report:
     n_shards: int = 0  # on how many shards weights were mixed; 0: there was no mixing
     mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
     what: str = "rows"  # what the examples are
+    missing: str = ""  # the hypothesis of the theorem that the run does not meet, where there is one
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -112,6 +114,8 @@ class Report:
     def _bound(self, count: str) -> str:
         if not self.bound:
             return "none: Novikoff's proof needs every update, and a budget removes or projects some"
+        if self.missing:
+            return f"{self.bound} is not stated: {self.missing}"
         if not math.isfinite(self.bound_upper) and self.bound_lower == 0:
             return f"{self.bound}: nothing is known about γ yet"
         low, high = (_number(v) for v in (self.bound_lower, self.bound_upper))

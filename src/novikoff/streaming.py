@@ -23,7 +23,7 @@ from novikoff.model import Learner, Model, Settings, raise_problem
 from novikoff.scaling import Scaling
 from novikoff.sources.block import Block, Floats, Labels, Matrix, gather
 from novikoff.sources.source import Source
-from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, Visit, weighted
+from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, Visit, not_all_one, weighted
 
 
 @dataclass
@@ -132,6 +132,7 @@ class SourceExamples(Examples):
                     self.visited += visit.end - visit.begin
                     if visit.weights is not None:
                         self.heaviest = max(self.heaviest, float(visit.weights.max()))
+                        self.weighted = self.weighted or not_all_one(visit.weights)
                 if self.after_block is not None:
                     self.after_block(rows)
             if self.watch is not None:
@@ -173,6 +174,8 @@ class SourceExamples(Examples):
             problem, row, _ = _core.scan(
                 learner.native, visit.rows, visit.weights, order, visit.begin, visit.end
             )
+            if self.digest is not None and learner is model.learners[0]:
+                self.digest.add(visit.rows, visit.labels, visit.weights, order, visit.begin, visit.end)
             raise_problem(problem, row, visit.X, where=visit.where)
             learner.native.visits += visit.end - visit.begin
         self.visited += visit.end - visit.begin

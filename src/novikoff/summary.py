@@ -11,7 +11,7 @@ from novikoff.training import Run
 
 def summarize(model: Model, run: Run, name: str, order: str) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
-    radius, upper = model.radius(), model.margin_upper()
+    radius, upper, missing = model.radius(), margin_upper(model, run), missing_for(model, run)
     bound, low, high = _bound(model, radius, upper, run)
     if run.as_given:
         order = "rows as they came"
@@ -45,7 +45,25 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         n_shards=run.n_shards,
         mixed=run.mixed if run.n_shards > 1 else None,
+        missing=missing,
     )
+
+
+def missing_for(model: Model, run: Run) -> str:
+    """Which hypothesis of the rule's theorem the counts do not meet, in words; empty where none is missing.
+
+    Where a run was judged the theorem is put beside a margin of that run's rows, so it has to be about them;
+    otherwise it is about all rows that the model learned from.
+    """
+    rule = model.settings.rule
+    return model.ledger.missing_for_last(rule) if run.judged else model.ledger.missing(rule)
+
+
+def margin_upper(model: Model, run: Run) -> float:
+    """‖w‖/Στ, which is at least γ of the rows of a judged run, else of all rows; infinite where it is not."""
+    if run.judged and model.ledger.copies_of(model.ledger.last) is None:
+        return math.inf
+    return model.margin_upper()
 
 
 def theorem(settings: Settings, radius: float, heaviest: float = 1.0, copies: int = 1) -> tuple[str, float]:
@@ -73,11 +91,12 @@ def _bound(model: Model, radius: float, upper: float, run: Run) -> tuple[str, fl
     parts = model.n_classes if model.apart else 1
     margin = run.margin if run.verdict == "separated" else 0.0
     copies = 2 if model.n_classes > 2 and not model.apart else 1
-    name, top = theorem(settings, radius, run.heaviest, copies)
+    name, top = theorem(settings, radius, model.ledger.heaviest, copies)
     if settings.rule == "normalized":
-        margin = run.unit_margin if margin else 0.0
-        upper = model.norm() / model.total("updates") if model.total("updates") else math.inf
-    if not model.from_zero or (settings.rule.startswith("pa") and run.heaviest != 1):
+        margin, dropped = run.unit_margin if margin else 0.0, model.ledger.dropped
+        held = 0.0 if dropped is None else model.total("updates") - dropped  # updates that w is made of
+        upper = model.norm() / held if held > 0 else math.inf
+    if missing_for(model, run):
         return name, 0.0, math.inf
     if parts > 1:
         name, upper = f"the sum of {parts} classes' {name}", math.inf

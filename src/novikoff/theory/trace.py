@@ -89,9 +89,13 @@ class Trace:
 
     @property
     def bound(self) -> float:
-        """What the lines allow: updates ≤ (R² + 2β)/γ², or the Freund–Schapire form for the epochs begun."""
+        """What the lines allow: updates ≤ (R² + 2β)/γ², or the Freund–Schapire form.
+
+        The latter for the epochs begun, or for the most visits of one row where an order repeats rows.
+        """
         R = self.upper[0] if len(self.upper) else self.radius
-        epochs = max(math.ceil(self.n_visits / self.n_rows), 1)
+        copies = int(self.epoch[-1]) if len(self.epoch) else 1
+        epochs = max(math.ceil(self.n_visits / self.n_rows), copies, 1)
         return float((R * self.v_norm + math.sqrt(epochs) * self.slack) ** 2)
 
     def to_dict(self) -> dict[str, Any]:
