@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from structured_problems import Plainly, separable_sequences
 
 from novikoff import Perceptron, StructuredPerceptron, VotedPerceptron, _core
 from novikoff.arrays import rows_of
-from novikoff.ledger import OTHER_ROWS, STARTED_ELSEWHERE, UNKNOWN_ROWS, WEIGHTED, Call, Examples, Ledger
+from novikoff.ledger import OTHER_ROWS, STARTED_ELSEWHERE, UNKNOWN_ROWS, WEIGHTED, Call, Ledger, Seen
 from novikoff.reference_digest import digest as plain_digest
 from novikoff.theory import bounds, max_margin
+from structured_problems import Plainly, separable_sequences
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -24,7 +24,7 @@ SIX_Y = np.array([-1, 1, 1, -1, -1, 1])
 def seen(X, labels, weights=None):
     digest = _core.Digest()
     digest.add(rows_of(X), np.asarray(labels, dtype=np.int32), weights, None, 0, X.shape[0])
-    return Examples.of(digest)
+    return Seen.of(digest)
 
 
 # ---- the digest --------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def test_the_digest_is_that_of_its_plain_twin(seed):
         labels, weights = rng.integers(0, 3, 6).astype(np.int32), rng.choice([1.0, 0.5, 3.0], 6)
         rows = [dict(enumerate(row)) for row in X.tolist()]
         expected = plain_digest(rows, labels.tolist(), weights.tolist())
-        assert seen(X, labels, weights) == seen(sp.csr_array(X), labels, weights) == Examples(expected, 6)
+        assert seen(X, labels, weights) == seen(sp.csr_array(X), labels, weights) == Seen(expected, 6)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -79,7 +79,7 @@ def test_the_digest_knows_values_and_not_how_they_are_stored(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_change_of_a_value_label_or_weight_changes_the_digest(seed):
-    X, labels, rng = sample(seed)
+    X, labels, _ = sample(seed)
     ones = np.ones(len(X))
     expected, others = seen(X, labels), set()
     for i in range(len(X)):
@@ -152,7 +152,7 @@ def test_rows_of_weight_0_are_no_part():
 
 
 def test_facts_come_back():
-    ledger = Ledger().after(Call(Examples(2**64 - 5, 7), 3, "draw", heaviest=2.0, weighted=True, dropped=1.5))
+    ledger = Ledger().after(Call(Seen(2**64 - 5, 7), 3, "draw", heaviest=2.0, weighted=True, dropped=1.5))
     assert Ledger.from_facts(ledger.facts()) == ledger
     assert Ledger.from_facts(Ledger.unknown().facts()) == Ledger.unknown()
     for broken in ({"learned": ["xyz", 1]}, {"calls": -1}, {"weighted": 3}, {"held_out": None}):
@@ -282,7 +282,7 @@ def test_voted_supports_only_for_one_cyclic_call():
 def test_a_warm_start_on_other_rows_brackets_nothing():
     rng = np.random.default_rng(8)
     hard = np.array([[1.0, 1e-3], [1.0, -1e-3]])
-    easy = rng.standard_normal((20, 2)) + [3.0, 0.0]
+    easy = rng.standard_normal((20, 2)) + np.array([3.0, 0.0])
     easy_y = (easy[:, 0] > 0).astype(int)
     easy_y[0], easy[0] = 0, [-5.0, 0.0]
     model = Perceptron(order="cyclic", warm_start=True, fit_intercept=False).fit(hard, [0, 1])
@@ -320,7 +320,7 @@ def test_the_normalized_bound_is_that_of_the_weights_put_back():
 
 
 def test_structured_margins_know_what_was_put_back():
-    """The sandwich: gamma is at most ‖w‖ over the updates that w is made of, not over those that were made."""
+    """γ is at most ‖w‖ over the updates that w is made of, not over all that were made."""
     put_back = 0
     for seed in range(12):
         X, Y, gamma = separable_sequences(seed)

@@ -3,10 +3,10 @@
 The bounds on mistakes speak of a run: from w = 0, on certain rows, each visited so often. A `Ledger` is kept
 with the weights and says what the run was; `missing` says which hypothesis of a theorem it does not meet.
 
-Rows are known by a digest (`native/digest.h`, and in plain Python `reference_digest.py`) of their values, labels
-and weights. It is a sum over rows, so it does not depend on how they are stored, in which order they come or how
-they are cut into blocks, chunks and shards: no theorem here does. And the digest of e passes is e times that of
-one, so that any number of passes, by `fit`, `partial_fit` or both, is recognised as what it is.
+Rows are known by a digest (`native/digest.h`, and in plain Python `reference_digest.py`) of their values,
+labels and weights. It is a sum over rows, so it does not depend on how they are stored, in which order they
+come or how they are cut into blocks, chunks and shards: no theorem here does. And the digest of e passes is e
+times that of one, so that any number of passes, by `fit`, `partial_fit` or both, is recognised as what it is.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ GREW = "a third class came after updates of two, which the theorem of this rule 
 
 
 @dataclass(frozen=True)
-class Examples:
+class Seen:
     """Rows with their labels and weights, as often as they come, by the digest of their values.
 
-    >>> Examples(5, 2) + Examples(7, 1) == Examples(4, 1) * 3
+    >>> Seen(5, 2) + Seen(7, 1) == Seen(4, 1) * 3
     True
     """
 
@@ -39,27 +39,27 @@ class Examples:
     count: int = 0
 
     @classmethod
-    def of(cls, native: _core.Digest) -> Examples:
+    def of(cls, native: _core.Digest) -> Seen:
         """What was added to a native digest."""
         return cls(native.value, native.count)
 
-    def __add__(self, other: Examples) -> Examples:
-        return Examples((self.digest + other.digest) % MODULUS, self.count + other.count)
+    def __add__(self, other: Seen) -> Seen:
+        return Seen((self.digest + other.digest) % MODULUS, self.count + other.count)
 
-    def __mul__(self, times: int) -> Examples:
-        return Examples(self.digest * times % MODULUS, self.count * times)
+    def __mul__(self, times: int) -> Seen:
+        return Seen(self.digest * times % MODULUS, self.count * times)
 
 
 @dataclass(frozen=True)
 class Call:
     """What one call learned from, and how."""
 
-    rows: Examples | None  # once each; None: not known
+    rows: Seen | None  # once each; None: not known
     copies: int  # no row was updated on more often
     order: str
     heaviest: float = 1.0  # the largest weight of a row
     weighted: bool = False  # whether a weight is not 1
-    held_out: Examples = Examples()  # rows that judged when to stop
+    held_out: Seen = Seen()  # rows that judged when to stop
     first_mistakes: int | None = None  # of its first epoch, where that is one pass of one learner
     dropped: float = 0.0  # updates counted that the weights do not hold: they were put back, or mixed
 
@@ -72,22 +72,20 @@ class Ledger:
     --------
     Two passes over the same rows, and one over others:
 
-    >>> rows = Examples(3, 10)
+    >>> rows = Seen(3, 10)
     >>> ledger = Ledger().after(Call(rows, 1, "cyclic")).after(Call(rows, 1, "cyclic"))
     >>> ledger.copies_of(rows)
     2
-    >>> ledger.after(Call(Examples(8, 10), 1, "cyclic")).copies_of(rows) is None
+    >>> ledger.after(Call(Seen(8, 10), 1, "cyclic")).copies_of(rows) is None
     True
     """
 
     from_zero: bool = True
     calls: int = 0
-    learned: Examples | None = Examples()  # every row at least as often as it was updated on; None: not known
-    held_out: Examples = Examples()  # rows that judged when to stop, as often
-    last: Examples | None = None  # what the last call learned from, once each
-    first: Examples | None = (
-        None  # what the first pass went over, where it was one of `INDEPENDENT` from w = 0
-    )
+    learned: Seen | None = Seen()  # every row at least as often as it was updated on; None: not known
+    held_out: Seen = Seen()  # rows that judged when to stop, as often
+    last: Seen | None = None  # what the last call learned from, once each
+    first: Seen | None = None  # what the first pass went over, where it was one of `INDEPENDENT` from w = 0
     first_mistakes: int = 0  # and what it counted
     orders: tuple[str, ...] = ()  # that were used
     heaviest: float = 0.0  # the largest weight of a row
@@ -122,7 +120,7 @@ class Ledger:
             ledger = replace(ledger, first=rows, first_mistakes=call.first_mistakes or 0)
         return ledger
 
-    def copies_of(self, rows: Examples | None) -> int | None:
+    def copies_of(self, rows: Seen | None) -> int | None:
         """e, where all updates were of these rows, none of which was updated on more than e times.
 
         Rows that were only held out may be among them. None where it was otherwise, or is not known.
@@ -135,7 +133,7 @@ class Ledger:
                 return copies
         return None
 
-    def missing(self, rule: str, rows: Examples | None = None) -> str:
+    def missing(self, rule: str, rows: Seen | None = None) -> str:
         """Which hypothesis of the rule's theorem is not met, in words; empty where none is missing.
 
         The theorem is one about `rows`; without them, about all rows that were learned from, whatever they
@@ -164,7 +162,7 @@ class Ledger:
         """All of it as JSON can say it."""
         said = asdict(self) | {"orders": list(self.orders)}
         for name in ("learned", "held_out", "last", "first"):
-            rows: Examples | None = getattr(self, name)
+            rows: Seen | None = getattr(self, name)
             said[name] = None if rows is None else [f"{rows.digest:016x}", rows.count]
         return said
 
@@ -176,7 +174,7 @@ class Ledger:
             for name in ("learned", "held_out", "last", "first"):
                 if known[name] is not None:
                     digest, count = known[name]
-                    known[name] = Examples(int(digest, 16) % MODULUS, _count(count))
+                    known[name] = Seen(int(digest, 16) % MODULUS, _count(count))
             for name in ("calls", "first_mistakes"):
                 _count(known[name])
             known["orders"] = tuple(str(order) for order in known["orders"])
@@ -194,7 +192,7 @@ _KINDS = {
     "grown": (bool,),
     "heaviest": (float,),
     "dropped": (float, type(None)),
-    "held_out": (Examples,),
+    "held_out": (Seen,),
 }
 
 

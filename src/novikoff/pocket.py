@@ -13,8 +13,7 @@ from novikoff import _core, training
 from novikoff.arrays import in_order
 from novikoff.classifier import PerceptronClassifier
 from novikoff.labels import Classes
-from novikoff.ledger import Call
-from novikoff.ledger import Examples as Seen
+from novikoff.ledger import Call, Seen
 from novikoff.model import Floats, Ints, Learner, Model, Scorer, Settings, UnsortedIndices, raise_problem
 from novikoff.parameters import POCKET_PARAMETERS, default, parameter_help
 from novikoff.training import ArrayExamples, Fitting, Plan, Record, Run, Visit

@@ -32,7 +32,7 @@ def mix(h: int) -> int:
 
 
 def row_hash(row: Mapping[int, float]) -> int:
-    """Σ (lo(b) + lo(k))·(hi(b) + hi(k)) − lo(k)·hi(k) over the values, b their bits and k the column's key."""
+    """Σ (lo(b) + lo(k))·(hi(b) + hi(k)) − lo(k)·hi(k) over the values; b their bits, k the column's key."""
     total = 0
     for column, x in row.items():
         b, k = bits(x), key(column)

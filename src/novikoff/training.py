@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.arrays import in_order, is_memory_mapped, row_bytes, rows_of, some_rows
-from novikoff.ledger import Call
-from novikoff.ledger import Examples as Seen
+from novikoff.ledger import Call, Seen
 from novikoff.model import Floats, Ints, Learner, Model, Settings, UnsortedIndices, raise_problem, threads
 
 Order = npt.NDArray[np.int64]

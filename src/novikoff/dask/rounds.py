@@ -24,7 +24,7 @@ from distributed import Future
 from novikoff import mixing
 from novikoff.dask import tasks
 from novikoff.dask.cluster import Session
-from novikoff.ledger import Call, Examples
+from novikoff.ledger import Call, Seen
 from novikoff.mixing import Method, Mixed, Outcome, Table
 from novikoff.mixingcheckpoint import MixingCheckpoint, MixingState
 from novikoff.training import Plan, Record, Run, record_line
@@ -116,7 +116,7 @@ class Rounds:
     def _call(self, run: Run) -> Call:
         """What this fit adds to the ledger. The weights hold each update by the share of its shard."""
         return Call(
-            None if self.seen is None else Examples(*self.seen),
+            None if self.seen is None else Seen(*self.seen),
             self.copies,
             getattr(self.method, "order", "cyclic") if run.n_shards == 1 else "mixed",
             heaviest=float(run.heaviest),

@@ -289,7 +289,7 @@ def score(structure: Structure, w: Any, X: Any, Y: Any, rows: Any) -> float:
 def summarize(learner: Learner, run: Run, name: str, order: str, *, cost_augmented: bool) -> Report:
     """What there is to say about a run.
 
-    Where some updates were cost-augmented the theorem is that of all such updates, whatever the last ones were.
+    Where some updates were cost-augmented the theorem is that of such updates, whatever the last ones were.
     """
     cost_augmented = cost_augmented or learner.largest_loss > 0
     top = learner.radius**2 + 2 * learner.largest_loss

@@ -3,11 +3,11 @@
 The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors
 z of `novikoff.theory.problem` (weights, bias and three classes or more are in them). γ is known up to a
 bracket, and so is then the bound: between top/γ_upper² and top/γ_lower², which is infinite when nothing
-separates. The bounds of Freund and Schapire need no separability; they are for sequences of updates in which no
-row comes more than e times, such as those of e epochs.
+separates. The bounds of Freund and Schapire need no separability; they are for sequences of updates in which
+no row comes more than e times, such as those of e epochs.
 
-What a model counted stands beside a bound only where its ledger shows that the count is one of these rows, and
-that the theorem's hypotheses were met; otherwise `missing` says what is not so.
+What a model counted stands beside a bound only where its ledger shows that the count is one of these rows,
+and that the theorem's hypotheses were met; otherwise `missing` says what is not so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from novikoff import _core, training
 from novikoff.arrays import rows_of
-from novikoff.ledger import INDEPENDENT, OTHER_ROWS, Examples, Ledger
+from novikoff.ledger import INDEPENDENT, OTHER_ROWS, Ledger, Seen
 from novikoff.model import Settings
 from novikoff.summary import over_square, theorem
 from novikoff.theory import hindsight
@@ -363,7 +363,7 @@ def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
     return replace(made, **_pass_of(made, model, ledger, rows))
 
 
-def _pass_of(made: _Made, model: Any, ledger: Ledger, rows: Examples) -> dict[str, Any]:
+def _pass_of(made: _Made, model: Any, ledger: Ledger, rows: Seen) -> dict[str, Any]:
     """The first pass, and the supports of a run that ended by itself, where there are such."""
     if made.missing:
         return {"no_pass": made.missing}
@@ -385,7 +385,7 @@ def _pass_of(made: _Made, model: Any, ledger: Ledger, rows: Examples) -> dict[st
     return found | {"supports": int(model.n_updates_) if support is None else len(support)}
 
 
-def _examples(problem: Problem, classes: Any) -> Examples:
+def _examples(problem: Problem, classes: Any) -> Seen:
     """The rows of a problem as a ledger knows them, with the labels numbered as in `classes`."""
     places = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
     unknown = len(places)
@@ -393,7 +393,7 @@ def _examples(problem: Problem, classes: Any) -> Examples:
     labels = np.array(numbers, dtype=np.int32)[problem.labels]
     digest = _core.Digest()
     digest.add(rows_of(problem.X), labels, problem.weights, None, 0, problem.n_rows)
-    return Examples.of(digest)
+    return Seen.of(digest)
 
 
 def _one_run(problem: Problem, epochs: int) -> _Made:
