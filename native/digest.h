@@ -19,7 +19,6 @@ namespace novikoff {
 typedef uint64_t Words4 __attribute__((vector_size(32)));
 typedef uint32_t Halves8 __attribute__((vector_size(32)));
 
-// Two rounds of multiplication and shift, in steps that AVX2 can do for four columns at once.
 template <class W>
 NOVIKOFF_INLINE W product_of_low_halves(W a, W b) {
     return (a & 0xffffffffu) * (b & 0xffffffffu);
@@ -31,12 +30,13 @@ NOVIKOFF_INLINE Words4 product_of_low_halves(Words4 a, Words4 b) {
 }
 #endif
 
+// Two rounds of multiplication and shift, in steps that AVX2 can do for four columns at once.
 template <class W>
 NOVIKOFF_INLINE W column_key(W j) {
-    W a = product_of_low_halves(j, W{} + 0x9E3779B1u) + (j >> 32);
+    W a = product_of_low_halves(j, W{} + 0x9E3779B1u) + (j >> 32) + 0x9E3779B97F4A7C15u;
     a ^= a >> 32;
     W b = product_of_low_halves(a, W{} + 0x85EBCA77u) + a;
-    return b ^ (b >> 32);
+    return (b ^ (b >> 32)) | 0x100000001u;  // neither half is 0: f(j, x) is not 0 for a whole number x
 }
 
 NOVIKOFF_INLINE uint64_t mix(uint64_t h) {  // the finalizer of splitmix64

@@ -17,11 +17,11 @@ def bits(x: float) -> int:
 
 
 def key(column: int) -> int:
-    """What tells columns apart: 64 bits, by two rounds of multiplication and shift."""
-    a = ((column & LOW) * 0x9E3779B1 + (column >> 32)) & ALL
+    """What tells columns apart: 64 bits, by two rounds of multiplication and shift; neither half is 0."""
+    a = ((column & LOW) * 0x9E3779B1 + (column >> 32) + 0x9E3779B97F4A7C15) & ALL
     a ^= a >> 32
     b = ((a & LOW) * 0x85EBCA77 + a) & ALL
-    return b ^ (b >> 32)
+    return (b ^ (b >> 32)) | 0x100000001
 
 
 def mix(h: int) -> int:
