@@ -21,7 +21,7 @@ import numpy as np
 
 from novikoff import _core, training
 from novikoff.arrays import rows_of
-from novikoff.ledger import INDEPENDENT, OTHER_ROWS, Ledger, Seen
+from novikoff.ledger import INDEPENDENT, OTHER_ROWS, WEIGHTED, Ledger, Seen
 from novikoff.model import Settings
 from novikoff.summary import over_square, theorem
 from novikoff.theory import hindsight
@@ -310,6 +310,7 @@ def bounds(
         found.append(told.majority(relevant))
     unsaid = dict.fromkeys(("online-to-batch", "online-to-batch vote", "leave-one-out vote"), made.no_pass)
     unsaid |= {"leave-one-out": made.no_pass or made.no_supports}
+    unsaid |= dict.fromkeys(("pa", "pa1", "pa2"), WEIGHTED if told.weighted else "")
     if made.first is not None:
         n, supports = made.first_rows, made.supports
         found += online_to_batch(made.first, n, delta=delta)
@@ -421,6 +422,7 @@ class _Teller:
         self.gap, self.time_limit, self.watch = gap, time_limit, watch
         self.R = problem.radius()
         self.heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
+        self.weighted = training.not_all_one(problem.weights)
 
     def _margin(self, problem: Problem) -> MaxMargin:
         return solve_margin(
@@ -432,9 +434,9 @@ class _Teller:
         p, copies = self.problem, 2 if self.problem.is_joint else 1
         gamma, gamma_n = self._margin(p), self._margin(stepped(p, "normalized"))
         who = "joint updates of " if p.is_joint else ""
-        who += f"the {{}} rule from w = 0, any order{', weighted rows' if p.weights is not None else ''}"
+        who += f"the {{}} rule from w = 0, any order{', weighted rows' if self.weighted else ''}"
         for rule in ("perceptron", "normalized", "margin", "pa", "pa1", "pa2"):
-            if rule.startswith("pa") and p.weights is not None:
+            if rule.startswith("pa") and self.weighted:
                 continue  # its theorems know no weights
             formula, top = theorem(Settings(rule=rule, margin=beta, C=C), self.R, self.heaviest, copies)
             bracket = gamma_n if rule == "normalized" else gamma
