@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "digest.h"
 #include "learner.h"
 
 namespace novikoff {
@@ -36,13 +37,16 @@ NOVIKOFF_INLINE void class_scores(const Row& row, const Learner& m, double* out)
 }
 
 // A row's float scores (one for two classes) and, from the same pass over its memory, its squared norm.
+// With a digest, the row's hash as well.
 template <bool Binary, class Row>
-NOVIKOFF_INLINE double scores_and_norm(const Row& row, const Learner& m, double* s) {
+NOVIKOFF_INLINE double scores_and_norm(const Row& row, const Learner& m, double* s, const Digest* digest = nullptr,
+                                       uint64_t* hash = nullptr) {
     if (!Binary) {
         class_scores(row, m, s);
+        if (digest) *hash = digest->hash(row);
         return row.norm2();
     }
-    const DotNorm both = row.dot_norm(m.weights);
+    const DotNorm both = digest ? digest->dot_norm(row, m.weights, *hash) : row.dot_norm(m.weights);
     s[0] = both.dot + m.bias[0];
     return both.norm2;
 }
@@ -60,7 +64,7 @@ NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
 // An example is passed by when its float d exceeds the threshold by more than rounding can explain:
 // one comparison with a number that changes only at updates. Everything else is settled exactly.
 // On the first visit to a row (First) its norm, its finiteness and its indices are checked in the
-// same pass over its memory.
+// same pass over its memory, and it is added to `digest` (prepared for its columns) where there is one.
 //
 // `watch` hears of every visit whether the example was right, and may end the loop there.
 struct Unwatched {
@@ -69,7 +73,7 @@ struct Unwatched {
 };
 
 template <bool First, bool Binary, class Rows, class Watch = Unwatched>
-Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {}) {
+Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {}, Digest* digest = nullptr) {
     const int64_t before = m.visits, ahead = rows.lookahead();
     const double at = m.threshold(), doubts = Binary ? 1.000001 : 2.000002;  // d is one score, or two
     Ahead to{0, 0, m.weights, m.stride, v.order != nullptr, m.features * m.stride * 8 > (1 << 18)};
@@ -80,6 +84,7 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {})
     m.current_norm = m.weight_norm();
     m.refresh_error();
     double limit = at + doubts * m.error + at * 0x1p-50;  // what d must exceed to be beyond doubt
+    uint64_t hash = 0;
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
         if (fetches) {
@@ -91,13 +96,14 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {})
         if (First) {
             Problem problem = row.valid(m.features) ? Problem::none : Problem::bad_index;
             if (problem == Problem::none) {
-                const double norm2 = scores_and_norm<Binary>(row, m, s);
+                const double norm2 = scores_and_norm<Binary>(row, m, s, digest, &hash);
                 if (!m.familiar(row, norm2, v.weight(i))) {
                     problem = m.observe(row, norm2, v.weight(i));
                     limit = at + doubts * m.error + at * 0x1p-50;
                 }
             }
             if (problem != Problem::none) return m.visits = before + t - v.begin, Outcome{problem, i};
+            if (digest) digest->add(hash, y, v.weight(i));
         } else if (Binary) {
             s[0] = row.dot(m.weights) + m.bias[0];
         } else {
@@ -127,7 +133,7 @@ struct Scan {
 };
 
 template <class Rows>
-Scan scan(Learner& m, const Rows& rows, const Visits& v) {
+Scan scan(Learner& m, const Rows& rows, const Visits& v, Digest* digest = nullptr) {
     Scan result;
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
@@ -136,6 +142,7 @@ Scan scan(Learner& m, const Rows& rows, const Visits& v) {
         double norm2 = row.norm2();
         Problem problem = m.familiar(row, norm2, v.weight(i)) ? Problem::none : m.observe(row, norm2, v.weight(i));
         if (problem != Problem::none) return result.outcome = {problem, i}, result;
+        if (digest) digest->add(digest->hash(row), v.labels[i], v.weight(i));
         double norm = m.row_norm(row, norm2);
         result.heaviest = std::max(result.heaviest, v.weight(i));
         if (norm > 0) result.smallest_norm = std::min(result.smallest_norm, norm);

@@ -133,6 +133,13 @@ Visits visits(const Labels& y, const std::optional<Floats>& c, const std::option
     return {y.data(), c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
 }
 
+// Dense rows need the keys of all columns; sparse ones make the few that they need.
+void prepare(Digest& digest, const Rows& rows) {
+    rows.visit([&](auto& r) {
+        if (std::decay_t<decltype(r)>::kDense) digest.prepare(r.d);
+    });
+}
+
 void bind_voted(nb::module_& m);  // voted.cpp
 
 void bind_conjunctions(nb::module_&);  // conjunctions.cpp
@@ -218,21 +225,47 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         .def("recorded", &recorded,
              "Hand over the updates recorded so far: (row, label, rival, step, visits before) as arrays.");
 
+    nb::class_<Digest>(m, "Digest", "A digest of examples by their values, in any storage, order and cutting.")
+        .def(nb::init<>())
+        .def_rw("value", &Digest::value)
+        .def_rw("count", &Digest::count)
+        .def(
+            "add",
+            [](Digest& digest, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
+               const std::optional<Order>& order, int64_t begin, int64_t end) {
+                check_order(rows, order, begin, end);
+                if (int64_t(y.shape(0)) != rows.n() || (c && int64_t(c->shape(0)) != rows.n()))
+                    throw std::invalid_argument("labels or weights do not match the rows");
+                const Visits v = visits(y, c, order, begin, end);
+                nb::gil_scoped_release nogil;
+                prepare(digest, rows);
+                rows.visit([&](auto& r) {
+                    for (int64_t t = v.begin; t < v.end; ++t) {
+                        const int64_t i = v.row(t);
+                        digest.add(digest.hash(r[i]), v.labels[i], v.weight(i));
+                    }
+                });
+            },
+            nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(), nb::arg("begin"),
+            nb::arg("end"), "Add the rows of a range, without a look at whether they are sound.");
+
     m.def(
         "epoch",
         [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
-           const std::optional<Order>& order, int64_t begin, int64_t end, bool first) {
+           const std::optional<Order>& order, int64_t begin, int64_t end, bool first, Digest* digest) {
             check_visits(rows, l, y, c, order, begin, end);
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
+            if (digest && first) prepare(*digest, rows);
             return report(rows.visit([&](auto& r) {
-                if (l.binary()) return first ? epoch<true, true>(l, r, v) : epoch<false, true>(l, r, v);
-                return first ? epoch<true, false>(l, r, v) : epoch<false, false>(l, r, v);
+                if (l.binary()) return first ? epoch<true, true>(l, r, v, {}, digest) : epoch<false, true>(l, r, v);
+                return first ? epoch<true, false>(l, r, v, {}, digest) : epoch<false, false>(l, r, v);
             }));
         },
         nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
-        nb::arg("begin"), nb::arg("end"), nb::arg("first"),
-        "Learn from a range of visits; `first` checks each row as it comes. Returns (problem, row).");
+        nb::arg("begin"), nb::arg("end"), nb::arg("first"), nb::arg("digest").none() = nb::none(),
+        "Learn from a range of visits; `first` checks each row as it comes, and adds it to the digest. Returns "
+        "(problem, row).");
 
     nb::class_<Streak>(m, "Streak", "Runs of right examples: of the present weights and of those in the pocket.")
         .def(nb::init<>())
@@ -274,26 +307,29 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     m.def(
         "scan",
         [](PyLearner& l, const Rows& rows, const std::optional<Floats>& c, const std::optional<Order>& order,
-           int64_t begin, int64_t end) {
+           int64_t begin, int64_t end, const std::optional<Labels>& y, Digest* digest) {
             check_order(rows, order, begin, end);
             if (rows.d() > l.features || (c && int64_t(c->shape(0)) != rows.n()))
                 throw std::invalid_argument("rows do not fit the weights of the learner or of the samples");
-            const Visits v{nullptr, c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
+            if (digest && (!y || int64_t(y->shape(0)) != rows.n()))
+                throw std::invalid_argument("a digest needs the labels of the rows");
+            const Visits v{y ? y->data() : nullptr, c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
             Learner seen;
             seen.features = rows.d();
             seen.bias2 = l.bias2;
             seen.square_low = l.square_low;  // what is smaller need not be measured
             seen.measures = l.measures;
             nb::gil_scoped_release nogil;
-            Scan s = rows.visit([&](auto& r) { return scan(seen, r, v); });
+            if (digest) prepare(*digest, rows);
+            Scan s = rows.visit([&](auto& r) { return scan(seen, r, v, digest); });
             const bool fine = s.outcome.problem == Problem::none;
             if (fine) l.take(seen);
             return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row,
                                    fine && l.may_overflow(end - begin, s.smallest_norm, s.heaviest));
         },
         nb::arg("learner"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("order").none(), nb::arg("begin"),
-        nb::arg("end"),
-        "Check rows without learning, and take over their norms: (problem, row, may learning them overflow).");
+        nb::arg("end"), nb::arg("labels").none() = nb::none(), nb::arg("digest").none() = nb::none(),
+        "Check rows without learning, add them to the digest, and take over their norms: (problem, row, may learning them overflow).");
 
     m.def(
         "row_norms",

@@ -276,6 +276,7 @@ constexpr int64_t kReadAhead = 2048;  // bytes: in a dense matrix read through, 
 template <class T>
 struct DenseRows {
     using Row = DenseRow<T>;
+    static constexpr bool kDense = true;
     const T* data;
     int64_t n, d, stride;
 
@@ -296,6 +297,7 @@ struct DenseRows {
 template <class T, class I>
 struct SparseRows {
     using Row = SparseRow<T, I>;
+    static constexpr bool kDense = false;
     const T* data;
     const I* indices;
     const I* indptr;

@@ -29,6 +29,7 @@ from novikoff.dask.cluster import local_cluster
 from novikoff.reference import Twin
 from novikoff.reference_mixing import MixingTwin
 from novikoff.shardtraining import LinearMethod, generator_at, order_states
+from novikoff.theory import bounds
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not know this folder
 
@@ -226,6 +227,29 @@ def test_the_bound_of_mcdonald_hall_and_mann(client, mixing):
     assert "Σ μ·mistakes" in str(report) and "5 shard(s)" in str(report)
     assert report.bound_lower <= R**2 / gamma**2 * (1 + 1e-9)
     assert report.mixed <= report.bound_upper
+
+
+@pytest.mark.parametrize("rule", ["perceptron", "normalized", "margin", "pa", "pa1", "pa2"])
+@pytest.mark.parametrize("mixing", ["uniform", "updates"])
+def test_every_rule_keeps_its_bound_on_shards(client, rule, mixing):
+    """Each proof is one about ‖w‖² or ‖w − u‖², which are convex: it holds for Σ μ·k, and so do brackets."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 3)) * np.exp(rng.normal(size=(200, 1)))
+    y = (X @ [1.0, -2.0, 0.5] > 0).astype(int)
+    model = DistributedPerceptron(rule, mixing=mixing, margin=0.3, max_epochs=300, client=client)
+    model.set_params(random_state=0, fit_intercept=False, warm_start=True).fit(*blocks(X, y, 40))
+    for _ in range(2):
+        report = model.report()
+        assert not report.missing and report.mixed <= report.bound_upper
+        assert report.bound_lower <= report.bound_upper * (1 + 1e-9)
+        beside = bounds(X, y, model, gap=1e-6)
+        for bound in beside:
+            assert bound.made is None or bound.made == model.mixed_mistakes_ <= bound.upper * (1 + 1e-6)
+        assert beside["novikoff" if rule == "perceptron" else rule].holds
+        assert "online-to-batch" in beside.missing
+        model.fit(*blocks(X, y, 70))  # the same rows in other shards: counted on
+    model.partial_fit(*blocks(X[:50], y[:50], 25))
+    assert bounds(X, y, model)["novikoff"].made is None
 
 
 def test_single_shot_mixing_fails_where_iterative_mixing_succeeds(client):

@@ -230,6 +230,24 @@ def word_rows(
     ngrams: int = 1,
     lowercase: bool = True,
 ) -> NamedCsr: ...
+
+class Digest:
+    """A digest of examples by their values, in any storage, order and cutting."""
+
+    value: int
+    count: int
+
+    def __init__(self) -> None: ...
+    def add(
+        self,
+        rows: Rows,
+        labels: Labels,
+        weights: Floats | None,
+        order: Order | None,
+        begin: int,
+        end: int,
+    ) -> None: ...
+
 def epoch(
     learner: Learner,
     rows: Rows,
@@ -239,6 +257,7 @@ def epoch(
     begin: int,
     end: int,
     first: bool,
+    digest: Digest | None = None,
 ) -> tuple[str, int]: ...
 def pocket_epoch(
     learner: Learner,
@@ -303,7 +322,14 @@ def winnow_scores(
     out: Floats,
 ) -> None: ...
 def scan(
-    learner: Learner, rows: Rows, weights: Floats | None, order: Order | None, begin: int, end: int
+    learner: Learner,
+    rows: Rows,
+    weights: Floats | None,
+    order: Order | None,
+    begin: int,
+    end: int,
+    labels: Labels | None = None,
+    digest: Digest | None = None,
 ) -> tuple[str, int, bool]: ...
 def row_norms(rows: Rows, bias_square: float) -> Floats: ...
 def add_columns(rows: Rows, sums: Floats) -> int: ...

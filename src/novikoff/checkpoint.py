@@ -34,6 +34,7 @@ class Passing(Protocol):
     class_weight: dict[str, float] | None
     surveyed: bool
     heaviest: float
+    weighted: bool
     epochs: int
     skip: int
     visited: int
@@ -133,7 +134,10 @@ class Checkpoint(Keeping):
             "before": list(fitting.before),
             "began": list(fitting.began.items()),
             "settled_at": list(fitting.settled_at.items()),
+            "weighted": passing.weighted,
         }
+        if fitting.digest is not None:
+            facts["digest"] = [f"{fitting.digest.value:016x}", fitting.digest.count]
         arrays: dict[str, Any] = {}
         for name, (_, held) in parts.items():
             arrays |= modelstate.under(name, held)
@@ -162,6 +166,11 @@ class Checkpoint(Keeping):
         fitting.before = before[0], before[1]
         fitting.began = dict(facts["began"])
         fitting.settled_at = dict(facts["settled_at"])
+        passing.weighted = facts.get("weighted", False)
+        if "digest" not in facts:  # a checkpoint of an earlier version
+            fitting.digest = None
+        elif fitting.digest is not None:
+            fitting.digest.value, fitting.digest.count = int(facts["digest"][0], 16), facts["digest"][1]
 
 
 def _starts_as(name: str) -> Any:

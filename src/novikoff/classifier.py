@@ -30,7 +30,7 @@ from novikoff.parameters import PARAMETERS, Parameter, check_parameters
 from novikoff.report import Report
 from novikoff.sources.block import Csr
 from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures
-from novikoff.summary import summarize
+from novikoff.summary import margin_upper, summarize
 from novikoff.training import Plan, Run
 
 
@@ -370,8 +370,11 @@ class PerceptronClassifier(RowClassifier):
 
     @property
     def margin_upper_(self) -> float:
-        """‖w‖/Στ, which is at least γ; infinite before the first update or from given weights."""
-        return self._fitted("margin_upper_").margin_upper()
+        """‖w‖/Στ, which is at least γ of the rows of `fit`, or of all rows after `partial_fit`.
+
+        Infinite before the first update, from given weights, and where `fit` went on from other rows.
+        """
+        return margin_upper(self._fitted("margin_upper_"), self._run)
 
     def _fitted(self, name: str) -> Model:
         model = vars(self).get("_model")

@@ -85,6 +85,9 @@ class Outcome:
     shuffled_in_blocks: int = 0
     epochs: int = 1  # how many the shard made: one, unless mixing is single-shot
     converged: bool = False  # the last of them made no update
+    weighted: bool = False  # whether a weight is not 1
+    copies: int = 1  # no row was visited more often
+    seen: tuple[int, int] | None = None  # digest and number of the rows, from the first epoch
     held_bytes: int = 0  # of its changes
     worker: str = ""  # where it was
 
@@ -95,6 +98,14 @@ class Outcome:
     def visits(self, standing: Standing) -> int:
         """mᵢ: visits that each of the learners made."""
         return int(self.parts[0]["visits"] - standing.visits)
+
+
+def seen_by_all(outcomes: Sequence[Outcome]) -> tuple[int, int] | None:
+    """Digest and number of the rows of all shards; None where one of them does not know."""
+    known = [outcome.seen for outcome in outcomes if outcome.seen is not None]
+    if len(known) < len(outcomes):
+        return None
+    return sum(digest for digest, _ in known) % (1 << 64), sum(count for _, count in known)
 
 
 Ask = Callable[..., list[Any]]  # with a method's name and more arguments: what each shard answers, in order

@@ -27,6 +27,9 @@ class MixingState:
     orders: list[Any]  # where the generator of each shard's orders stands
     history: list[Record] = field(default_factory=list)
     run: Run = field(default_factory=Run)  # its figures so far
+    seen: tuple[int, int] | None = None  # digest and number of the rows, once known
+    copies: int = 0  # no row was visited more often so far
+    weighted: bool = False  # whether a row had another weight than 1
 
 
 @dataclass
@@ -59,6 +62,9 @@ class MixingCheckpoint(Keeping):
             "n_shards": run.n_shards,
             "n_rows": run.n_rows,
             "shuffled_in_blocks": run.shuffled_in_blocks,
+            "seen": None if state.seen is None else [f"{state.seen[0]:016x}", state.seen[1]],
+            "copies": state.copies,
+            "weighted": state.weighted,
         }
         rows = np.moveaxis(state.table, 0, 1).reshape(state.table.shape[1], -1)
         self.write({"shards": self.shards}, facts, pack_rows("table", rows))
@@ -89,7 +95,10 @@ class MixingCheckpoint(Keeping):
         )
         standing = Standing(count(facts, "epoch"), parts, frozenset(fact(facts, "settled", list)))
         orders = [_heard(order) for order in fact(facts, "orders", list)]
-        return MixingState(table, standing, orders, fact(facts, "history", list), run)
+        seen = facts.get("seen")  # not in a checkpoint of an earlier version
+        known = None if seen is None else (int(seen[0], 16), int(seen[1]))
+        more = known, facts.get("copies", 0), facts.get("weighted", False)
+        return MixingState(table, standing, orders, fact(facts, "history", list), run, *more)
 
 
 def _sayable(order: Any) -> Any:

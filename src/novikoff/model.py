@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import first_not_finite, in_order, rows_of
 from novikoff.averaging import mean_weights
+from novikoff.ledger import Ledger
 from novikoff.outward import LARGEST, UNIT, root_up
 
 Floats = npt.NDArray[np.float64]
@@ -340,7 +341,12 @@ class Model:
             Learner(2 if self.apart else n_classes, n_features, settings)
             for _ in range(n_classes if self.apart else 1)
         ]
-        self.from_zero = True  # the bounds need w = 0 at the start
+        self.ledger = Ledger()
+
+    @property
+    def from_zero(self) -> bool:
+        """Whether w = 0 at the start, which the bounds need."""
+        return self.ledger.from_zero
 
     def copy(self) -> Model:
         twin = object.__new__(Model)
@@ -350,7 +356,8 @@ class Model:
 
     def start_from(self, coef: Floats, intercept: Floats) -> None:
         """Take these (classes, features) and (classes,) arrays for the weights to begin with."""
-        self.from_zero = not (coef.any() or intercept.any())
+        from_zero = not (coef.any() or intercept.any())
+        self.ledger = replace(self.ledger, from_zero=self.from_zero and from_zero)
         for k, learner in enumerate(self.learners):
             part = slice(k, k + 1) if self.apart else slice(None)
             learner.set_weights(coef[part], intercept[part])
@@ -366,12 +373,16 @@ class Model:
         elif self.settings.multiclass == "ovr" and n_classes > 2:
             self._part(n_classes)
         else:
+            if self.n_classes == 2 and self.total("updates"):
+                self.ledger = replace(self.ledger, grown=True)
             self.learners[0].grow(n_classes)
         self.n_classes = n_classes
 
     def turn(self) -> None:
         """The only class so far is the second of two, not the first."""
         self.learners[0].turn()
+        if self.ledger.calls:  # its rows were noted as those of the first
+            self.ledger = replace(self.ledger, learned=None, last=None, first=None)
 
     def widen(self, n_features: int) -> None:
         """Make room for so many columns, and for more: columns are added often when a stream is read."""
@@ -440,7 +451,7 @@ class Model:
         return min(found, default=None)
 
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ, rounded up: a convex combination of the y·x is at least that long."""
+        """‖w‖/Στ ≥ γ of all rows learned from, rounded up: a convex combination of their y·x is that long."""
         square = self.upper_square()
         return math.inf if square is None else root_up(square)
 

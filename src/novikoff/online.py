@@ -212,6 +212,7 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def _model(self) -> Model:
         """What was learned, as the batch estimators hold it."""
+        from novikoff.ledger import Ledger
         from novikoff.model import Model, Settings  # SciPy's import is felt; streams do without it
 
         settings = Settings(
@@ -233,6 +234,8 @@ class OnlinePerceptron(_core.OnlineLearner):
             setattr(learner.native, name, state[name])
         learner.native.mistakes = state["learner_mistakes"]  # of w, of which the bounds speak
         learner.reset_norm()
+        grew = self.classes is None and len(self.classes_) > 2
+        model.ledger = Ledger.unknown(weighted=False, grown=grew)  # counts are kept here, not rows
         return model
 
     # -- files ---------------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ class Perceptron(LinearClassifier):
         The witness's smallest margin, rounded down. When a row is wrong the scan ends there, and this is that
         row's margin: not positive, and no less than the smallest one. NaN after `partial_fit`.
     margin_upper_ : float
-        ‖w‖/Στ, which is at least γ; rounded up.
+        ‖w‖/Στ, which is at least γ of the rows of `fit`, or of all rows after `partial_fit`; rounded up.
+        Infinite before the first update, from given weights, and where a warm start went on from other rows.
     training_errors_ : int or None
         Wrong training rows, where they are known: 0 after a clean run, counted for averaged weights.
     history_ : list of dict

@@ -13,6 +13,7 @@ from novikoff import _core, training
 from novikoff.arrays import in_order
 from novikoff.classifier import PerceptronClassifier
 from novikoff.labels import Classes
+from novikoff.ledger import Call, Seen
 from novikoff.model import Floats, Ints, Learner, Model, Scorer, Settings, UnsortedIndices, raise_problem
 from novikoff.parameters import POCKET_PARAMETERS, default, document
 from novikoff.training import ArrayExamples, Fitting, Plan, Record, Run, Visit
@@ -191,7 +192,8 @@ class Filling:
         self.model, self.plan = Model(n_classes, X.shape[1], settings), plan
         self.examples = ArrayExamples(X, labels, weights, plan, self.model)
         rows, kept = self.examples.rows, self.examples.kept
-        training.scan(self.model, X, rows, weights, kept, self.examples.per_call)
+        self.digest = _core.Digest()
+        training.scan(self.model, X, rows, weights, kept, self.examples.per_call, labels, self.digest)
         self.learner: Learner = self.model.learners[0]
         self.streak = _core.Streak()
         self.pocket = self.learner.copy()
@@ -229,7 +231,21 @@ class Filling:
             run.interrupted = True
             self.empty()
         run.n_rows, run.heaviest = self.examples.count, self.examples.heaviest
+        self.note(run)
         return run
+
+    def note(self, run: Run) -> None:
+        """Write into the ledger what was learned from. A pocket without an error ends an epoch early."""
+        examples = self.examples
+        call = Call(
+            Seen.of(self.digest),
+            examples.copies(len(run.history) + run.interrupted),
+            self.plan.order,
+            heaviest=examples.heaviest,
+            weighted=examples.weighted,
+            dropped=self.learner.native.updates - self.pocket.native.updates,
+        )
+        self.model.ledger = self.model.ledger.after(call)
 
     def visit(self, visit: Visit, *, ratchet: bool) -> None:
         """Learn from these rows, and look at weights whenever they have the longest run."""

@@ -17,7 +17,8 @@ class Report:
     The bound is known up to a bracket, because training itself brackets the margin γ:
     the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated, and
     `bound_lower` when γ ≤ 0 was proved: then nothing separates the data, and there is no bound. Brackets are
-    rounded outward, and so are the digits that are shown of them.
+    rounded outward, and so are the digits that are shown of them. A bound is
+    stated only where the run meets the theorem's hypotheses; otherwise `missing` says which one it does not.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Report:
     mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
     what: str = "rows"  # what the examples are
     values_rounded: bool = False  # kernel values: decisions are then exact for the rounded ones
+    missing: str = ""  # the hypothesis of the theorem that the run does not meet, where there is one
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -120,6 +122,8 @@ class Report:
     def _bound(self, count: str) -> str:
         if not self.bound:
             return "none: Novikoff's proof needs every update, and a budget removes or projects some"
+        if self.missing:
+            return f"{self.bound} is not stated: {self.missing}"
         if self._none_separates():
             return (
                 f"{self.bound}: none, nothing separates these {self.what} (w = 0 after an update proves it)"

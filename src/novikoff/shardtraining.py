@@ -19,6 +19,7 @@ import numpy as np
 
 from novikoff.arrays import digest_of
 from novikoff.labels import Labels, Renaming, StreamClasses
+from novikoff.ledger import Ledger
 from novikoff.mixing import Ask, Method, Outcome, Standing, Table
 from novikoff.model import Floats, Ints, Learner, Model, Settings, width, zeros
 from novikoff.scaling import Scaling
@@ -148,7 +149,7 @@ class LinearMethod(Method):
         """The model whose weights lie in the table."""
         model = object.__new__(Model)
         model.n_classes, model.n_features, model.settings = self.n_classes, self.n_features, self.settings
-        model.apart, model.from_zero = self._apart, True
+        model.apart, model.ledger = self._apart, Ledger()
         model.learners = []
         d = self.n_features
         for k, counts in enumerate(parts):
@@ -162,7 +163,7 @@ class LinearMethod(Method):
 
     def learn(self, shard: Shard, table: Table, standing: Standing, order: Any, epochs: int) -> Outcome:
         if not shard.n_rows:
-            return Outcome(standing.parts, order, rows=0, converged=True)
+            return Outcome(standing.parts, order, rows=0, converged=True, copies=0, seen=(0, 0))
         started = time.perf_counter()
         model = self.model(table, standing.parts)
         plan = Plan(order=self.order, rng=generator_at(order))
@@ -173,6 +174,7 @@ class LinearMethod(Method):
         while made < epochs and not converged:
             converged = fitting.one_epoch(standing.epoch + made)
             made += 1
+        seen = fitting.digest
         return Outcome(
             tuple(learner.counts() for learner in model.learners),
             plan.rng.bit_generator.state,
@@ -182,6 +184,9 @@ class LinearMethod(Method):
             shuffled_in_blocks=examples.shuffled_in_blocks,
             epochs=made,
             converged=converged,
+            weighted=examples.weighted,
+            copies=examples.copies(made),
+            seen=None if standing.epoch or seen is None else (seen.value, seen.count),
         )
 
     # -- what came of it

@@ -22,7 +22,7 @@ from novikoff.model import Model, Settings
 from novikoff.scaling import Scaling
 from novikoff.sources.block import Block, Floats, Labels, Matrix, gather
 from novikoff.sources.source import Source
-from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, Visit, weighted
+from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, Visit, not_all_one, weighted
 
 
 @dataclass
@@ -79,6 +79,7 @@ class SourceExamples(Examples):
         self.can_repeat = source.can_reread
         self.epochs = 0  # begun
         self.heaviest = 0.0
+        self.turned = False
         self.skip = 0  # rows of the next epoch that were learned from before
         self.after_block: Callable[[int], None] | None = None  # called with the rows of the epoch so far
         self.surveyed = False  # whether all labels have been seen before learning
@@ -130,6 +131,7 @@ class SourceExamples(Examples):
                     self.visited += visit.end - visit.begin
                     if visit.weights is not None:
                         self.heaviest = max(self.heaviest, float(visit.weights.max()))
+                        self.weighted = self.weighted or not_all_one(visit.weights)
                 if self.after_block is not None:
                     self.after_block(rows)
             if self.watch is not None:
@@ -164,6 +166,7 @@ class SourceExamples(Examples):
         for n, (start, end) in enumerate(parts, len(known)):
             if n == 2 and known == {1}:
                 model.turn()
+                self.turned = True
             if n > model.n_classes:
                 model.grow(n)
             if start < end:

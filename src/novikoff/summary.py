@@ -14,6 +14,7 @@ from novikoff.training import Run
 def summarize(model: Model, run: Run, name: str, order: str) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
     bound, low, high = _bound(model, run)
+    missing = missing_for(model, run)
     if run.as_given:
         order = "rows as they came"
     if run.shuffled_in_blocks:
@@ -35,7 +36,7 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
         consistent=run.consistent,
         radius=model.radius(),
         margin=run.margin,
-        margin_upper=model.margin_upper(),
+        margin_upper=margin_upper(model, run),
         bound=bound,
         bound_lower=low,
         bound_upper=high,
@@ -46,7 +47,25 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         n_shards=run.n_shards,
         mixed=run.mixed if run.n_shards > 1 else None,
+        missing=missing,
     )
+
+
+def missing_for(model: Model, run: Run) -> str:
+    """Which hypothesis of the rule's theorem the counts do not meet, in words; empty where none is missing.
+
+    Where a run was judged the theorem is put beside a margin of that run's rows, so it has to be about them;
+    otherwise it is about all rows that the model learned from.
+    """
+    rule = model.settings.rule
+    return model.ledger.missing_for_last(rule) if run.judged else model.ledger.missing(rule)
+
+
+def margin_upper(model: Model, run: Run) -> float:
+    """‖w‖/Στ, which is at least γ of the rows of a judged run, else of all rows; infinite where it is not."""
+    if run.judged and model.ledger.copies_of(model.ledger.last) is None:
+        return math.inf
+    return model.margin_upper()
 
 
 def theorem(
@@ -80,13 +99,14 @@ def _bound(model: Model, run: Run) -> tuple[str, float, float]:
     parts = model.n_classes if model.apart else 1
     copies = 2 if model.moves_two else 1
     low, high = model.radius_square()
-    name, top = theorem(settings, high, run.heaviest, copies)
-    least = theorem(settings, low, run.heaviest, copies)[1]
-    if not model.from_zero or (settings.rule.startswith("pa") and run.heaviest != 1):
+    heaviest = model.ledger.heaviest
+    name, top = theorem(settings, high, heaviest, copies)
+    least = theorem(settings, low, heaviest, copies)[1]
+    if missing_for(model, run):
         return name, 0.0, math.inf
     upper, v_square = model.upper_square(), run.v_square
     if settings.rule == "normalized":
-        upper, v_square = _unit_upper(model, run), at_most(1.0, run.unit_margin)
+        upper, v_square = _unit_upper(model), at_most(1.0, run.unit_margin)
     bound = math.inf
     if run.verdict == "separated":
         margin = run.unit_margin if settings.rule == "normalized" else run.margin
@@ -99,13 +119,20 @@ def _bound(model: Model, run: Run) -> tuple[str, float, float]:
     return name, down(least / upper) if upper else math.inf, bound
 
 
-def _unit_upper(model: Model, run: Run) -> Fraction | None:
-    """‖w‖/updates ≥ γₙ squared, rounded up: every step adds a vector of norm 1, up to four roundings."""
+def _unit_upper(model: Model) -> Fraction | None:
+    """‖w‖/updates ≥ γₙ squared, rounded up: every step adds a vector of norm 1, up to four roundings.
+
+    Updates are those that w is made of: on shards each by the share of its shard.
+    """
     (learner, *more) = model.learners
-    updates = model.total("updates")
-    if more or not updates:
+    updates, dropped = model.total("updates"), model.ledger.dropped
+    held = 0.0 if dropped is None else updates - dropped
+    if more or not held > 0:
         return None
     copies = 2 if model.moves_two else 1
     length = root_up(learner.square()[1]) + learner.native.drift
-    length += 6 * 2.0**-53 * copies * run.heaviest * updates
-    return (Fraction(length) * (1 + 4 * UNIT) / updates) ** 2 if length < math.inf else None
+    length += 6 * 2.0**-53 * copies * model.ledger.heaviest * updates
+    if length == math.inf:
+        return None
+    slack = 0 if dropped == int(dropped or 0) else 8 * UNIT * updates  # of a sum of shares
+    return (Fraction(length) * (1 + 4 * UNIT) / (Fraction(held) - slack)) ** 2

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.arrays import in_order, is_memory_mapped, row_bytes, rows_of, some_rows
+from novikoff.ledger import Call, Seen
 from novikoff.model import Floats, Ints, Learner, Model, Settings, UnsortedIndices, raise_problem, threads
 from novikoff.outward import UNIT, down, margin_down
 
@@ -72,6 +73,12 @@ class Run:
     n_shards: int = 0  # on how many shards weights were mixed
     mixed: float = 0.0  # and then Σ μ·k: what the rule's bound speaks of, each shard's by its mixing weight
     whole_values: bool = False  # of a kernel: they are whole numbers, so that none of them was rounded
+    call: Call | None = None  # what a run on shards adds to the ledger of its model
+
+    @property
+    def judged(self) -> bool:
+        """Whether the last weights were put beside the rows of this run."""
+        return self.consistent is not None or not math.isnan(self.margin)
 
 
 # ---- what is visited ---------------------------------------------------------------------------------
@@ -93,10 +100,18 @@ def weighted(weights: Floats | None) -> Order | None:
     return None if weights is None or weights.all() else np.flatnonzero(weights).astype(np.int64)
 
 
+def not_all_one(weights: Floats | None) -> bool:
+    """Whether a row that is learned from has another weight than 1."""
+    return weights is not None and bool(((weights != 1) & (weights != 0)).any())
+
+
 class Examples(ABC):
     """What a fit goes over, again and again: arrays, or the blocks of a source."""
 
     heaviest: float  # the largest weight of a row
+    weighted = False  # whether a weight is not 1
+    turned = False  # whether rows were noted as those of the first class that turned out to be the second's
+    digest: _core.Digest | None = None  # of the rows, while the first epoch goes over them
     shuffled_in_blocks = 0  # rows a block, where only blocks and what is in them are shuffled
     held_out: tuple[Any, Ints] | None = None  # rows that judge when to stop
     can_repeat = True  # whether there can be a second pass
@@ -118,6 +133,14 @@ class Examples(ABC):
     def errors(self, model: Model) -> int | None:
         """Rows that the averaged weights get wrong; None where counting them is not worth a pass."""
 
+    def copies(self, epochs: int) -> int:
+        """How often one row was visited, at most, in so many epochs."""
+        return epochs
+
+    def aside(self) -> Seen:
+        """The rows held out, as a ledger knows them."""
+        return Seen()
+
 
 class ArrayExamples(Examples):
     """Rows of a matrix; those of weight 0 are left out."""
@@ -131,6 +154,8 @@ class ArrayExamples(Examples):
             self._hold_out()
         self.rows = rows_of(X)
         self.heaviest = 1.0 if weights is None else float(weights.max())
+        self.weighted = not_all_one(weights)
+        self.times: Order | None = None  # visits by row, where some have more than one an epoch
         size = row_bytes(X)
         n_classes = 1 if model is None else model.n_classes
         self.per_call = max(CALL_BYTES // (size * max(n_classes // 4, 1)), 1)
@@ -154,6 +179,7 @@ class ArrayExamples(Examples):
         held = np.sort(np.concatenate(chosen))
         self.kept = np.setdiff1d(rows, held).astype(np.int64)
         self.held_out = some_rows(self.X, held), self.labels[held]
+        self.held = held.astype(np.int64)
 
     @property
     def count(self) -> int:
@@ -173,7 +199,9 @@ class ArrayExamples(Examples):
             yield from self.each()
         elif self.plan.order == "draw":
             drawn = rng.integers(0, count, count)
-            yield from self._calls(drawn if kept is None else kept[drawn], count)
+            order = drawn if kept is None else kept[drawn]
+            self.visit_again(order)
+            yield from self._calls(order, count)
         elif block:
             for start in rng.permutation(np.arange(0, count, block)):
                 inside = start + rng.permutation(min(block, count - start))
@@ -181,6 +209,27 @@ class ArrayExamples(Examples):
         else:
             order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
             yield from self._calls(order, count)
+
+    def visit_again(self, rows: Order) -> None:
+        """Count visits of these rows, where an epoch may visit a row more than once."""
+        if self.times is None:
+            self.times = np.zeros(self.X.shape[0], dtype=np.int64)
+        np.add.at(self.times, rows, 1)
+
+    def copies(self, epochs: int) -> int:
+        return epochs if self.times is None else int(self.times.max())
+
+    def add_to(self, digest: _core.Digest) -> None:
+        """All rows that are learned from, without learning."""
+        for visit in self.each():
+            digest.add(visit.rows, visit.labels, visit.weights, visit.order, visit.begin, visit.end)
+
+    def aside(self) -> Seen:
+        if self.held_out is None:
+            return Seen()
+        digest = _core.Digest()
+        digest.add(self.rows, self.labels, self.weights, self.held, 0, len(self.held))
+        return Seen.of(digest)
 
     def errors(self, model: Model) -> int:
         wrong = model.scorer(averaged=True).predict(self.X, self.plan.n_jobs) != self.labels
@@ -194,19 +243,23 @@ def learn_visit(
     *,
     first: bool,
     pool: ThreadPoolExecutor | None = None,
+    digest: _core.Digest | None = None,
 ) -> None:
-    """Learn from rows of an epoch; `first` checks them too.
+    """Learn from rows of an epoch; `first` checks them too, and adds them to the digest.
 
     `settled_at` has the learners whose last epoch made no update: nor will this.
     """
     _, rows, labels, weights, order, begin, end, _ = visit
+    fused = None if model.apart else digest  # a learner apart knows only its own class
+    if digest is not None and model.apart:
+        digest.add(rows, labels, weights, order, begin, end)
 
     def call(k: int) -> tuple[str, int]:
         native = model.learners[k].native
         if settled_at.get(k) == native.updates:
             native.visits += end - begin
             return "", -1
-        return _core.epoch(native, rows, model.labels(labels, k), weights, order, begin, end, first)
+        return _core.epoch(native, rows, model.labels(labels, k), weights, order, begin, end, first, fused)
 
     parts = range(len(model.learners))
     outcomes = list(pool.map(call, parts) if pool else map(call, parts))
@@ -314,6 +367,8 @@ class Fitting:
         self.before = model.total("mistakes"), model.total("updates")  # when the epoch began
         self.began: dict[int, int] = {}  # by learner: updates made when the epoch began
         self.settled_at: dict[int, int] = {}  # and when an epoch passed without one
+        self.digest: _core.Digest | None = _core.Digest()  # of the rows; None: not known
+        self.dropped = 0  # updates made after those that early stopping kept
         if plan.record_updates:
             for learner in model.learners:
                 learner.native.record_updates()
@@ -341,13 +396,31 @@ class Fitting:
                     break
             if best_model is not None and since_best:
                 self._restore(best_model)
-            if examples.can_repeat:
+        except KeyboardInterrupt:
+            run.interrupted = True
+        model.ledger = model.ledger.after(self.call(run))
+        try:
+            if examples.can_repeat and not run.interrupted:
                 self.judge(run)
         except KeyboardInterrupt:
             run.interrupted = True
         run.n_rows, run.heaviest = examples.count, examples.heaviest
         run.shuffled_in_blocks = examples.shuffled_in_blocks
         return run
+
+    def call(self, run: Run) -> Call:
+        """What this fit adds to the ledger. The rows are known once an epoch has been over all of them."""
+        examples, history = self.examples, self.history
+        return Call(
+            Seen.of(self.digest) if history and self.digest is not None and not examples.turned else None,
+            examples.copies(len(history) + run.interrupted),
+            self.plan.order,
+            heaviest=examples.heaviest,
+            weighted=examples.weighted,
+            held_out=examples.aside(),
+            first_mistakes=history[0]["mistakes"] if history and not self.model.apart else None,
+            dropped=self.dropped,
+        )
 
     def _record(self, epoch: int, seconds: float) -> Record:
         mistakes, updates = (self.model.total(n) - b for n, b in zip(COUNTED, self.before, strict=True))
@@ -365,17 +438,23 @@ class Fitting:
         assert isinstance(examples, ArrayExamples)
         if not epoch:
             scan(self.model, examples.X, examples.rows, examples.weights, examples.kept, examples.per_call)
+            if self.digest is not None:
+                examples.add_to(self.digest)
         return self._worst_epoch()
 
     def _epoch(self, epoch: int) -> bool:
         """Visit every row once."""
-        model = self.model
+        model, digest = self.model, None if epoch else self.digest
+        if digest is not None and self.plan.order == "draw" and isinstance(self.examples, ArrayExamples):
+            self.examples.add_to(digest)  # an epoch need not visit all of them
+            digest = None
+        self.examples.digest = digest
         jobs = min(threads(self.plan.n_jobs), len(model.learners))
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
             for visit in self.examples.epoch(model):
                 for k, learner in enumerate(model.learners):  # there may be more than at the visit before
                     self.began.setdefault(k, learner.native.updates)
-                learn_visit(model, visit, self.settled_at, first=not epoch, pool=pool)
+                learn_visit(model, visit, self.settled_at, first=not epoch, pool=pool, digest=digest)
         self.settled_at = settled(model, self.began)
         self.began = {}
         return len(self.settled_at) == len(model.learners)
@@ -399,6 +478,7 @@ class Fitting:
                     learner.native.visits = visits_before  # nothing violated, so nothing was visited
                     calm += 1
                     break
+                examples.visit_again(order)
         return calm == len(self.model.learners)
 
     # -- what came of it
@@ -408,6 +488,7 @@ class Fitting:
 
     def _restore(self, best: Model) -> None:
         """Back to the best epoch's weights. The counts stay: they are of the whole run."""
+        self.dropped = self.model.total("updates") - best.total("updates")
         for learner, source in zip(self.model.learners, best.learners, strict=True):
             for name in ("weights", "bias", "weight_sums", "bias_sums"):
                 mine, theirs = getattr(learner, name), getattr(source, name)
@@ -449,7 +530,8 @@ def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int 
     (run.margin, run.v_square), run.unit_margin = min(margins), min(unit, default=(math.nan,))[0]
     if strict and len(margins) == len(model.learners):
         run.verdict = "separated"
-    elif model.upper_square() == 0:  # a sum of the y·x is 0, by Gordan's theorem
+    elif model.upper_square() == 0 and model.ledger.copies_of(model.ledger.last) is not None:
+        # a sum of the y·x is 0, by Gordan's theorem, and of these rows
         run.verdict = "inseparable"
     run.consistent = consistent and len(margins) == len(model.learners)
     if len(witnesses) == len(model.learners):
@@ -497,15 +579,26 @@ def _see(learner: Learner, figures: tuple[float, ...]) -> None:
 
 
 def scan(
-    model: Model, X: Any, rows: _core.Rows, weights: Floats | None, kept: Order | None, per_call: int
+    model: Model,
+    X: Any,
+    rows: _core.Rows,
+    weights: Floats | None,
+    kept: Order | None,
+    per_call: int,
+    labels: Ints | None = None,
+    digest: _core.Digest | None = None,
 ) -> bool:
-    """Check rows without learning from them, and take over their norms; whether updates could overflow."""
+    """Check rows without learning from them, and take over their norms; whether updates could overflow.
+
+    With their labels they are added to a digest.
+    """
     first = model.learners[0].native
     before = _seen(model.learners[0])
     risky = False
     count = rows.n if kept is None else len(kept)
     for begin in range(0, count, per_call):
-        problem, row, risk = _core.scan(first, rows, weights, kept, begin, min(begin + per_call, count))
+        end = min(begin + per_call, count)
+        problem, row, risk = _core.scan(first, rows, weights, kept, begin, end, labels, digest)
         if problem:
             _see(model.learners[0], before)
             raise_problem(problem, row, X)
@@ -536,9 +629,9 @@ def learn(
     n = rows.n if kept is None else len(kept)
     per_call = max(CALL_BYTES // row_bytes(X), 1)
     seen = [_seen(learner) for learner in model.learners]
-    started = time.perf_counter()
+    started, digest = time.perf_counter(), _core.Digest()
     try:
-        risky = scan(model, X, rows, weights, kept, per_call)
+        risky = scan(model, X, rows, weights, kept, per_call, labels, digest)
     except UnsortedIndices:
         return learn(model, in_order(X), labels, n_classes, weights, turned=turned)
     backup = model.copy() if risky else None
@@ -562,4 +655,8 @@ def learn(
     mistakes, updates = mistakes + model.total("mistakes"), updates + model.total("updates")
     seconds = time.perf_counter() - started
     record: Record = {"epoch": 1, "mistakes": mistakes, "updates": updates, "seconds": seconds}
-    return Run(history=[record], n_rows=n, converged=updates == 0, as_given=True)
+    heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
+    first = None if model.apart else mistakes
+    call = Call(Seen.of(digest), 1, "cyclic", heaviest, not_all_one(weights), first_mistakes=first)
+    model.ledger = model.ledger.after(call)
+    return Run(history=[record], n_rows=n, converged=updates == 0, as_given=True, heaviest=heaviest)

@@ -112,9 +112,11 @@ def learn(
         if checkpoint is None or not checkpoint.exists():
             raise
         raise ConnectionError(f"{error} --resume goes on from there.") from None
-    assert shards.features is not None
+    assert shards.features is not None and run.call is not None
+    model = method.model(table, standing.parts)
+    model.ledger = model.ledger.after(run.call)
     learned = LinearModel(
-        method.model(table, standing.parts),
+        model,
         labels,
         shards.features,
         scaling=shards.scaling,

@@ -287,9 +287,11 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
             checkpoint=checkpoint,
         )
         model = method.model(table, standing.parts)
-        model.from_zero = begin.from_zero
+        assert run.call is not None
+        model.ledger = begin.ledger.after(run.call)
         if begin.total("visits"):  # the bound counts over all calls
-            run.mixed += self._run.mixed if self._run.n_shards else begin.total("mistakes")
+            before = begin.total("updates" if method.counts_updates else "mistakes")
+            run.mixed += self._run.mixed if self._run.n_shards else before
         return model, run
 
     def _set_shards(self, shards: Shards) -> None:

@@ -24,6 +24,7 @@ from distributed import Future
 from novikoff import mixing
 from novikoff.dask import tasks
 from novikoff.dask.cluster import Session
+from novikoff.ledger import Call, Seen
 from novikoff.mixing import Method, Mixed, Outcome, Table
 from novikoff.mixingcheckpoint import MixingCheckpoint, MixingState
 from novikoff.training import Plan, Record, Run, record_line
@@ -53,6 +54,7 @@ class Rounds:
         self.orders, self.history, self._run = list(state.orders), state.history, state.run
         self.table: Table | None = state.table  # None while only the workers have it
         self.standing = state.standing
+        self.seen, self.copies, self.weighted = state.seen, state.copies, state.weighted
         rows = state.table.shape[1]
         pieces = min(max(state.table.nbytes // SLICE_BYTES, 1), MAX_SLICES, max(rows, 1))
         self.cuts = mixing.cuts(rows, pieces)
@@ -99,7 +101,7 @@ class Rounds:
                 self.history.append(record)
                 if self.checkpoint is not None:
                     state = self.bring(), self.standing, self.orders, self.history, run
-                    self.checkpoint.save(MixingState(*state))
+                    self.checkpoint.save(MixingState(*state, self.seen, self.copies, self.weighted))
                 if self.plan.verbose:
                     print(told(record), file=sys.stderr)
                 if self.plan.callback is not None and self.plan.callback(record) is True:
@@ -108,7 +110,19 @@ class Rounds:
                 self.method.judge(self.bring(), self.standing, run, self._ask)
         except KeyboardInterrupt:
             run.interrupted = True
+        run.call = self._call(run)
         return run
+
+    def _call(self, run: Run) -> Call:
+        """What this fit adds to the ledger. The weights hold each update by the share of its shard."""
+        return Call(
+            None if self.seen is None else Seen(*self.seen),
+            self.copies,
+            getattr(self.method, "order", "cyclic") if run.n_shards == 1 else "mixed",
+            heaviest=float(run.heaviest),
+            weighted=self.weighted,
+            dropped=sum(r["updates"] - r["weighted_updates"] for r in self.history),
+        )
 
     def _ask(self, name: str, *rest: Any) -> list[Any]:
         """What every shard says, in their order: see `mixing.Method.judge`."""
@@ -127,6 +141,10 @@ class Rounds:
         )
         outcomes = self.session.gather(self.session.each(tasks.outcome, [(one,) for one in learned]))
         mixed = mixing.tally(self.standing, outcomes, self.how)
+        if not self.standing.epoch:
+            self.seen = mixing.seen_by_all(outcomes)
+        self.copies += max(outcome.copies for outcome in outcomes)
+        self.weighted = self.weighted or any(outcome.weighted for outcome in outcomes)
         if mixed.changed:
             slices = self._mixed(learned, mixed)
             if self.small or not (self.standing.epoch + 1) % ANCHOR:

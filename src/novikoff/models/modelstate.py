@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.ledger import Ledger
 from novikoff.model import Floats, Learner, Model, Settings
 from novikoff.models.modelfile import Arrays, Facts
 from novikoff.outward import at_most
@@ -167,6 +168,7 @@ def model_state(model: Model, *, under_way: bool = False) -> State:
         "n_classes": model.n_classes,
         "n_features": model.n_features,
         "from_zero": model.from_zero,
+        "ledger": model.ledger.facts(),
         "settings": asdict(model.settings),
         "parts": parts,
     }
@@ -201,7 +203,10 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
             view[...] = value
     for learner, part in zip(model.learners, counts, strict=True):
         _set_counts(learner, part)
-    model.from_zero = fact(facts, "from_zero", bool)
+    from_zero = fact(facts, "from_zero", bool)
+    model.ledger = Ledger.unknown(from_zero=from_zero)  # of a file of an earlier version
+    if "ledger" in facts:
+        model.ledger = replace(Ledger.from_facts(fact(facts, "ledger", dict)), from_zero=from_zero)
     return model
 
 
@@ -269,7 +274,7 @@ def run_state(run: Run) -> State:
 
     The witness has the model's last weights, and a bias of its own.
     """
-    dropped = ("history", "witness", "interrupted", *(() if run.n_shards else ("n_shards", "mixed")))
+    dropped = ("history", "witness", "interrupted", "call", *(() if run.n_shards else ("n_shards", "mixed")))
     dropped += () if run.whole_values else ("whole_values",)
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
     facts["history"] = [

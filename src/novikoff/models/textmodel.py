@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.ledger import Ledger
 from novikoff.model import Floats, Model
 from novikoff.models import modelstate
 from novikoff.models.linear import LinearModel
@@ -127,7 +128,7 @@ def from_text(text: str) -> LinearModel:
             )
     for learner in model.learners:
         learner.reset_norm()
-    model.from_zero = not model.norm()
+    model.ledger = Ledger.unknown(from_zero=not model.norm())
     return LinearModel(
         model,
         classes,

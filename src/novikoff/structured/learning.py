@@ -294,8 +294,12 @@ def score(structure: Structure, w: Any, X: Any, Y: Any, rows: Any) -> float:
 
 
 def summarize(learner: Learner, run: Run, name: str, order: str, *, cost_augmented: bool) -> Report:
-    """What there is to say about a run."""
-    top = Fraction(learner.radius) ** 2 + (2 * Fraction(learner.largest_loss) if cost_augmented else 0)
+    """What there is to say about a run.
+
+    Where some updates were cost-augmented the theorem is that of such updates, whatever the last ones were.
+    """
+    cost_augmented = cost_augmented or learner.largest_loss > 0
+    top = Fraction(learner.radius) ** 2 + 2 * Fraction(learner.largest_loss)
     upper = learner.margin_upper
     margin = run.margin if run.verdict == "separated" else 0.0
     timed = all("seconds" in record for record in run.history)  # else it comes from a file

@@ -134,6 +134,8 @@ class StructuredModel:
         )
         parameters = modelstate.fact(facts, "parameters", dict)
         run = modelstate.run_from_state(modelstate.fact(facts, "run", dict), modelstate.sub("run", arrays))
+        if learner.dropped is None and parameters.get("early_stopping") is False:
+            learner.dropped = 0  # a file of an earlier version: only early stopping puts weights back
         weights = learner.averaged() if parameters.get("average") is True else learner.weights
         size = getattr(problem, "n_weights", None)
         if size is not None and size != learner.n_features:
@@ -146,6 +148,7 @@ def weights_state(learner: Learner) -> modelstate.State:
     """Weights, sums and counts: by name, or by place without the places that are 0."""
     facts: Facts = {name: getattr(learner, name) for name in COUNTS}
     facts |= {"radius": learner.radius, "largest_loss": learner.largest_loss, "whole": learner.whole}
+    facts |= {"dropped": learner.dropped}
     if isinstance(learner, NamedLearner):
         names = list(learner.weights)
         content, offsets = pack_text(_text_of(name) for name in names)
@@ -181,6 +184,8 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
     learner.radius = modelstate.number(facts, "radius", 0.0)
     learner.largest_loss = modelstate.number(facts, "largest_loss", 0.0)
     learner.whole = modelstate.fact(facts, "whole", bool)
+    dropped = facts.get("dropped")  # not in a file of an earlier version
+    learner.dropped = None if dropped is None else modelstate.count(facts, "dropped", 0, learner.updates)
     if not math.isfinite(learner.radius):
         raise ValueError("radius is infinite, expected a finite number")
     return learner

@@ -174,6 +174,7 @@ class Learner(ABC):
         self.radius = 0.0  # the largest ‖Δ‖ of the updates made
         self.largest_loss = 0.0  # and the largest loss
         self.whole = True  # every Δ was of whole numbers
+        self.dropped: int | None = 0  # updates made after the weights that were put back; None: not known
 
     @property
     @abstractmethod
@@ -207,8 +208,13 @@ class Learner(ABC):
     def copy(self) -> Learner: ...
 
     @abstractmethod
+    def _take(self, best: Any) -> None:
+        """Take over the weights and sums of another, and the visits they belong to."""
+
     def restore(self, best: Any) -> None:
-        """Take over the weights and sums of another, and the visits they belong to; counts stay."""
+        """Go back to the weights of an earlier copy. Counts stay, and it is noted what the weights lack."""
+        self._take(best)
+        self.dropped = None if best.dropped is None else self.updates - best.updates + best.dropped
 
     @abstractmethod
     def shaken(self, factor: float, seed: int) -> Any:
@@ -247,11 +253,11 @@ class Learner(ABC):
 
     @property
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ, rounded up: w is the sum of as many Δ as there were updates, none longer than R.
+        """‖w‖/Στ ≥ γ, rounded up: w is the sum of as many Δ as there were updates, less those that it lacks.
 
-        So ‖w‖ ≤ k·R after k of them, and rounding has moved w by at most k·(k + 3)·u·R.
+        None is longer than R. So ‖w‖ ≤ k·R after k of them, and rounding has moved w by at most k·(k + 3)·u·R.
         """
-        k, square = self.updates, self.square()[1]
+        k, square = 0 if self.dropped is None else self.updates - self.dropped, self.square()[1]
         if not k:
             return math.inf
         if self.whole and square < 2**104:  # every weight is below 2⁵², and was never rounded
@@ -315,7 +321,7 @@ class NamedLearner(Learner):
         other._weights, other.sums = Weights(self._weights), dict(self.sums)
         return other
 
-    def restore(self, best: NamedLearner) -> None:
+    def _take(self, best: NamedLearner) -> None:
         self._weights, self.sums, self.visits = best._weights, best.sums, best.visits
 
     def shaken(self, factor: float, seed: int) -> ShakenWeights:
@@ -380,7 +386,7 @@ class ArrayLearner(Learner):
         other._view = _read_only(other.array)
         return other
 
-    def restore(self, best: ArrayLearner) -> None:
+    def _take(self, best: ArrayLearner) -> None:
         self.array, self.sums, self._view, self.visits = best.array, best.sums, best._view, best.visits
 
     def shaken(self, factor: float, seed: int) -> Floats:

@@ -3,19 +3,25 @@
 The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors
 z of `novikoff.theory.problem` (weights, bias and three classes or more are in them). γ is known up to a
 bracket, and so is then the bound: between top/γ_upper² and top/γ_lower², which is infinite when nothing
-separates. The bounds of Freund and Schapire need no separability, but are for a number of epochs.
+separates. The bounds of Freund and Schapire need no separability; they are for sequences of updates in which
+no row comes more than e times, such as those of e epochs.
+
+What a model counted stands beside a bound only where its ledger shows that the count is one of these rows,
+and that the theorem's hypotheses were met; otherwise `missing` says what is not so.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from novikoff import training
+from novikoff import _core, training
+from novikoff.arrays import rows_of
+from novikoff.ledger import INDEPENDENT, OTHER_ROWS, WEIGHTED, Ledger, Seen
 from novikoff.model import Settings
 from novikoff.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
 from novikoff.summary import theorem
@@ -44,7 +50,8 @@ class Bound:
     ingredients: dict[str, float]
     holds_for: str  # what is bounded, and what that needs
     counts: str  # "mistakes", "updates" or "risk"
-    made: int | None = None  # the count beside it, where there is a run that the bound is about
+    made: float | None = None  # the count beside it, where there is a run that the bound is about
+    missing: str = ""  # why there is none beside it, where the model's run does not meet what the bound needs
 
     @property
     def holds(self) -> bool | None:
@@ -70,6 +77,8 @@ class Bound:
         else:
             text = ceil_count(self.upper, whole=1000)
         beside = "" if self.made is None else f", {self.made:,} made"
+        if self.missing:
+            beside = f", not beside the model's count: {self.missing}"
         return f"{self.name}: {self.counts} {self._sign} {self.formula} = {text}{beside}; {self.holds_for}"
 
     @property
@@ -82,6 +91,7 @@ class Bounds:
     """All bounds for some rows; iterates over them, and finds them by name."""
 
     all: tuple[Bound, ...]
+    missing: dict[str, str] = field(default_factory=dict)  # bounds that are not stated, and why
 
     def __iter__(self) -> Iterator[Bound]:
         return iter(self.all)
@@ -93,6 +103,8 @@ class Bounds:
         for bound in self.all:
             if bound.name == name:
                 return bound
+        if name in self.missing:
+            raise KeyError(f"{name!r} is not stated: {self.missing[name]}")
         raise KeyError(f"there is no bound {name!r}; there are {', '.join(b.name for b in self.all)}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,7 +112,8 @@ class Bounds:
         return {bound.name: bound.to_dict() for bound in self.all}
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.all))
+        unsaid = [f"{name}: not stated: {why}" for name, why in self.missing.items()]
+        return "\n".join([*map(str, self.all), *unsaid])
 
 
 # ---- bounds that need no data ------------------------------------------------------------------------
@@ -248,13 +261,14 @@ def bounds(
     ----------
     X, y : rows and labels, dense or sparse
     model : fitted estimator, optional
-        Its rule's counts stand beside its rule's bound, its weights are tried as v, and `fit_intercept`,
-        `intercept_scaling`, β, C and the epochs are its own. Without one a plain perceptron makes `epochs`
-        passes over the rows as they lie.
+        Its weights are tried as v, and `fit_intercept`, `intercept_scaling`, β and C are its own. Where it
+        learned from these rows and no others, from w = 0, its rule's counts stand beside its rule's bound,
+        over all calls; otherwise `missing` says why they do not. Rows that its early stopping held out may be
+        among them. Without a model a plain perceptron makes `epochs` passes over the rows as they lie.
     v : vector of the lifted space, (coef, intercept) or model, optional
         Where to evaluate the bounds of Freund and Schapire, scaled as it is.
     epochs : int
-        Passes that those bounds are for.
+        Passes that those bounds are for, where the model's own are not known.
     margin, C : float
         β of the margin rule, C of 'pa1' and 'pa2'.
     relevant : int, optional
@@ -265,6 +279,9 @@ def bounds(
         How closely γ, and the best bound in hindsight, are to be found.
     time_limit : float, optional
         Seconds for each of γ and γₙ.
+    sample_weight : array of n numbers ≥ 0, optional
+        As the model's fit had them, those of `class_weight` multiplied in: the bounds are those of the rows
+        with their weights, and other weights are other rows.
     watch : callable, optional
 
     Examples
@@ -285,24 +302,25 @@ def bounds(
         sample_weight=sample_weight,
         moderate=True,
     )
-    made = _made_by(model) if model is not None else _one_run(problem, epochs)
+    made = _made_by(model, problem, epochs) if model is not None else _one_run(problem, epochs)
     margin = getattr(model, "margin", margin) if made.rule == "margin" else margin
     C = getattr(model, "C", C) if made.rule in ("pa1", "pa2") else C
     told = _Teller(problem, made, gap, time_limit, watch)
     found = list(told.margin_bounds(margin, C))
-    plain = made.rule == "perceptron"
     for norm, name in (("l2", "freund-schapire"), ("l1", "freund-schapire l1")):
-        count = made.mistakes if plain else None
         for where, vector in (("given", v), ("model", model)):
             if vector is not None:
-                found.append(told.at(as_vector(problem, vector), norm, f"{name} at {where}", where, count))
-        found.append(told.best(norm, name, hindsight_gap, count))
+                found.append(told.at(as_vector(problem, vector), norm, f"{name} at {where}", where))
+        found.append(told.best(norm, name, hindsight_gap))
     if relevant is not None:
         found.append(told.majority(relevant))
-    if made.first is not None and plain and problem.weights is None:
-        found += online_to_batch(made.first, problem.n_rows, delta=delta)
-        supports = None if made.supports is None else min(made.supports, problem.n_rows)
-        found += leave_one_out(made.first, problem.n_rows, supports=supports)
+    unsaid = dict.fromkeys(("online-to-batch", "online-to-batch vote", "leave-one-out vote"), made.no_pass)
+    unsaid |= {"leave-one-out": made.no_pass or made.no_supports}
+    unsaid |= dict.fromkeys(("pa", "pa1", "pa2"), WEIGHTED if told.weighted else "")
+    if made.first is not None:
+        n, supports = made.first_rows, made.supports
+        found += online_to_batch(made.first, n, delta=delta)
+        found += leave_one_out(made.first, n, supports=None if supports is None else min(supports, n))
     if not problem.is_joint:
         d = problem.width
         risk = minimax_risk(problem.n_rows, d)
@@ -310,38 +328,79 @@ def bounds(
         text = "any learner from n examples, for some separable distribution in d dimensions"
         formula = "min((n−1)/2n, (d−1)/2n)·(1−1/n)^n"
         found.append(Bound("minimax", formula, risk, risk, risk, told_by, text, "risk"))
-    return Bounds(tuple(found))
+    return Bounds(tuple(found), {name: why for name, why in unsaid.items() if why})
 
 
 @dataclass(frozen=True)
 class _Made:
-    """What a run counted."""
+    """What a run counted, and what that may stand beside."""
 
     rule: str
-    epochs: int
-    mistakes: int
-    updates: int
-    first: int | None  # mistakes of the first epoch
-    supports: int | None  # rows that caused updates of a cyclic run that converged
+    epochs: int  # no row was updated on more often
+    mistakes: float
+    updates: float
+    missing: str = ""  # why they stand beside no bound of these rows
+    first: int | None = None  # mistakes of a first pass over each row once
+    first_rows: int = 0  # and how many rows that were
+    no_pass: str = ""  # why there is none
+    supports: int | None = None  # rows that caused updates of a cyclic run that converged
+    no_supports: str = ""
 
 
-def _made_by(model: Any) -> _Made:
+NO_SUPPORTS = "it needs a cyclic run of one call that converged"
+
+
+def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
     lacking = [n for n in ("rule", "n_mistakes_", "n_updates_", "n_epochs_") if not hasattr(model, n)]
     if lacking:
         raise ValueError(f"model has no {lacking[0]}: pass a fitted Perceptron or VotedPerceptron.")
     if getattr(model, "multiclass", "joint") == "ovr" and len(model.classes_) > 2:
         raise ValueError("model is one-vs-rest: its bounds are those of each class, fit and asked for apart.")
-    history = getattr(model, "history_", None) or []
-    clean = getattr(model, "converged_", False) and getattr(model, "order", "") == "cyclic"
-    support = getattr(model, "support_", None)
-    supports = None
-    if clean:  # there are no more such rows than updates
-        supports = int(model.n_updates_) if support is None else len(support)
-    first = int(history[0]["mistakes"]) if history and len(history) == model.n_epochs_ else None
-    if first is not None and sum(int(r["mistakes"]) for r in history) != model.n_mistakes_:
-        first = supports = None  # it went on from an earlier fit
-    counts = int(model.n_mistakes_), int(model.n_updates_)
-    return _Made(model.rule, int(model.n_epochs_), *counts, first, supports)
+    held = getattr(model, "_model", None)
+    ledger: Ledger = Ledger.unknown() if held is None else held.ledger
+    rule: str = model.rule if held is None else held.settings.rule
+    rows = _examples(problem, model.classes_)
+    copies, missing = ledger.copies_of(rows), ledger.missing(rule, rows)
+    if missing == OTHER_ROWS:
+        missing = "these are not the rows, labels and weights that the model learned from, or not all of them"
+    counts: tuple[float, float] = int(model.n_mistakes_), int(model.n_updates_)
+    if getattr(model, "n_shards_", 1) > 1:  # the theorems are about the sum by shares
+        counts = model.mixed_mistakes_, model.mixed_mistakes_
+    made = _Made(rule, epochs if copies is None else copies, *counts, missing)
+    return replace(made, **_pass_of(made, model, ledger, rows))
+
+
+def _pass_of(made: _Made, model: Any, ledger: Ledger, rows: Seen) -> dict[str, Any]:
+    """The first pass, and the supports of a run that ended by itself, where there are such."""
+    if made.missing:
+        return {"no_pass": made.missing}
+    if made.rule != "perceptron" or ledger.weighted:
+        return {"no_pass": "it is stated for the perceptron rule without weights"}
+    if not set(ledger.orders) <= set(INDEPENDENT):
+        why = "it needs a pass that visits every row once, in an order chosen without a look at the rows"
+        return {"no_pass": why}
+    if ledger.first is not None and ledger.calls == 1:
+        first, n = ledger.first_mistakes, ledger.first.count
+    elif ledger.learned == rows:  # chunk after chunk
+        first, n = int(model.n_mistakes_), rows.count
+    else:
+        return {"no_pass": "it needs one pass over the rows, and the model had several calls"}
+    found: dict[str, Any] = {"first": first, "first_rows": n}
+    if not model.converged_ or ledger.calls > 1 or ledger.orders != ("cyclic",) or ledger.dropped:
+        return found | {"no_supports": NO_SUPPORTS}
+    support = getattr(model, "support_", None)  # otherwise: there are no more such rows than updates
+    return found | {"supports": int(model.n_updates_) if support is None else len(support)}
+
+
+def _examples(problem: Problem, classes: Any) -> Seen:
+    """The rows of a problem as a ledger knows them, with the labels numbered as in `classes`."""
+    places = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
+    unknown = len(places)
+    numbers = [places.get(label, unknown) for label in problem.classes.tolist()]
+    labels = np.array(numbers, dtype=np.int32)[problem.labels]
+    digest = _core.Digest()
+    digest.add(rows_of(problem.X), labels, problem.weights, None, 0, problem.n_rows)
+    return Seen.of(digest)
 
 
 def _one_run(problem: Problem, epochs: int) -> _Made:
@@ -350,9 +409,13 @@ def _one_run(problem: Problem, epochs: int) -> _Made:
     model, run = training.fit(
         problem.X, problem.labels, problem.n_classes, settings, plan, weights=problem.weights
     )
-    counts = model.total("mistakes"), model.total("updates")
-    supports = len(np.unique(model.learners[0].native.recorded()[0])) if run.converged else None
-    return _Made("perceptron", epochs, *counts, int(run.history[0]["mistakes"]), supports)
+    made = _Made("perceptron", epochs, model.total("mistakes"), model.total("updates"))
+    if model.ledger.weighted:
+        return replace(made, no_pass="it is stated for the perceptron rule without weights")
+    made = replace(made, first=int(run.history[0]["mistakes"]), first_rows=problem.n_rows)
+    if not run.converged:
+        return replace(made, no_supports=NO_SUPPORTS)
+    return replace(made, supports=len(np.unique(model.learners[0].native.recorded()[0])))
 
 
 class _Teller:
@@ -366,6 +429,7 @@ class _Teller:
         self.R = problem.radius()
         self.square = problem.radius_square()
         self.heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
+        self.weighted = training.not_all_one(problem.weights)
 
     def _margin(self, problem: Problem) -> MaxMargin:
         return solve_margin(
@@ -382,9 +446,9 @@ class _Teller:
         gamma, gamma_n = self._margin(p), self._margin(stepped(p, "normalized"))
         proved = gamma.upper <= ORIGIN * self.R and self._is_inseparable()
         who = "joint updates of " if p.is_joint else ""
-        who += f"the {{}} rule from w = 0, any order{', weighted rows' if p.weights is not None else ''}"
+        who += f"the {{}} rule from w = 0, any order{', weighted rows' if self.weighted else ''}"
         for rule in ("perceptron", "normalized", "margin", "pa", "pa1", "pa2"):
-            if rule.startswith("pa") and p.weights is not None:
+            if rule.startswith("pa") and self.weighted:
                 continue  # its theorems know no weights
             settings = Settings(rule=rule, margin=beta, C=C)
             least, (formula, top) = (theorem(settings, s, self.heaviest, copies) for s in self.square)
@@ -397,11 +461,17 @@ class _Teller:
             low, high = at_least(least[1], upper), at_most(top, lower)
             low = math.inf if proved else low
             counts = "updates" if rule == "margin" else "mistakes"
-            made = getattr(self.made, counts) if self.made.rule == rule else None
             name = "novikoff" if rule == "perceptron" else rule
-            yield Bound(name, formula, high, low, high, parts, who.format(rule), counts, made)
+            beside = self._beside(rule, counts)
+            yield Bound(name, formula, high, low, high, parts, who.format(rule), counts, **beside)
 
-    def at(self, v: Any, norm: str, name: str, where: str, made: int | None) -> Bound:
+    def _beside(self, rule: str, counts: str = "mistakes") -> dict[str, Any]:
+        """What the run counted, where it was one of this rule; or why it may not stand there."""
+        if self.made.rule != rule:
+            return {}
+        return {"missing": self.made.missing} if self.made.missing else {"made": getattr(self.made, counts)}
+
+    def at(self, v: Any, norm: str, name: str, where: str) -> Bound:
         """Freund and Schapire at one v; a model's v is scaled to the best length first."""
         p, e = self.problem, self.made.epochs
         if where == "model" and (size := length(v)):
@@ -409,18 +479,19 @@ class _Teller:
         found = hindsight.bound_at(p, v, norm=norm, epochs=e)
         parts = {"R": self.R, "v_norm": length(v), "epochs": float(e)}
         text = "its weights, scaled as is best for L2" if where == "model" else "the given v"
-        text = f"the perceptron rule, {e} epoch(s), any order, at {text}"
-        return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", made)
+        text = f"the perceptron rule, no row updated on more than {e} time(s), any order, at {text}"
+        beside = self._beside("perceptron")
+        return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", **beside)
 
-    def best(self, norm: str, name: str, gap: float, made: int | None) -> Bound:
+    def best(self, norm: str, name: str, gap: float) -> Bound:
         """The best of all v."""
         e = self.made.epochs
         best = hindsight.solve(self.problem, norm=norm, epochs=e, gap=gap, watch=self.watch)
         parts = {"R": self.R, "v_norm": best.v_norm, "loss": best.loss, "epochs": float(e), "gap": best.gap}
-        text = f"the perceptron rule, {e} epoch(s), any order, at the best v in hindsight"
-        name = f"{name} in hindsight"
-        formula = f"min {_FORMULAS[norm]}"
-        return Bound(name, formula, best.value, best.dual_value, best.value, parts, text, "mistakes", made)
+        text = f"the perceptron rule, no row updated on more than {e} time(s), any order, at the best v"
+        name, formula, beside = f"{name} in hindsight", f"min {_FORMULAS[norm]}", self._beside("perceptron")
+        low, high = best.dual_value, best.value
+        return Bound(name, formula, high, low, high, parts, text, "mistakes", **beside)
 
     def majority(self, r: int) -> Bound:
         p = self.problem
@@ -432,9 +503,9 @@ class _Teller:
         value = majority_bound(p.n_features, r, p.bias > 0, p.bias)
         parts = {"n": float(p.n_features), "r": float(r), "c": p.bias}
         formula = "(n + c²)·r" if p.bias else "n·r"
-        made = self.made.mistakes if self.made.rule == "perceptron" else None
         text = "the perceptron rule, any order, where the label is a majority of r signs"
-        return Bound("majority", formula, value, value, value, parts, text, "mistakes", made)
+        beside = self._beside("perceptron")
+        return Bound("majority", formula, value, value, value, parts, text, "mistakes", **beside)
 
 
 _FORMULAS = {

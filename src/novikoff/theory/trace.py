@@ -92,11 +92,15 @@ class Trace:
 
     @property
     def bound(self) -> float:
-        """What the lines allow: updates ≤ top/γ², or Freund and Schapire's bound for the epochs begun."""
+        """What the lines allow: updates ≤ top/γ², or Freund and Schapire's bound.
+
+        The latter for the epochs begun, or for the most visits of one row where an order repeats rows.
+        """
         if self.form == "novikoff" and not math.isnan(self.top):
             return at_most(self.top, self.gamma)
         R = self.upper[0] if len(self.upper) else self.radius
-        epochs = max(math.ceil(self.n_visits / self.n_rows), 1)
+        copies = int(self.epoch[-1]) if len(self.epoch) else 1
+        epochs = max(math.ceil(self.n_visits / self.n_rows), copies, 1)
         return float((R * self.v_norm + math.sqrt(epochs) * self.slack) ** 2)
 
     @property

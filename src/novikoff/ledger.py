@@ -1,0 +1,202 @@
+"""What the counts of a model are counts of, and which theorems may therefore be put beside them.
+
+The bounds on mistakes speak of a run: from w = 0, on certain rows, each visited so often. A `Ledger` is kept
+with the weights and says what the run was; `missing` says which hypothesis of a theorem it does not meet.
+
+Rows are known by a digest (`native/digest.h`, and in plain Python `reference_digest.py`) of their values,
+labels and weights. It is a sum over rows, so it does not depend on how they are stored, in which order they
+come or how they are cut into blocks, chunks and shards: no theorem here does. And the digest of e passes is e
+times that of one, so that any number of passes, by `fit`, `partial_fit` or both, is recognised as what it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from novikoff import _core
+
+MODULUS = 1 << 64
+INDEPENDENT = ("cyclic", "shuffle")  # orders that visit every row once and are chosen without a look at it
+
+STARTED_ELSEWHERE = "the run started from given weights, and the theorem needs w = 0"
+UNKNOWN_ROWS = "which rows the model learned from is not known"
+OTHER_ROWS = "the model learned from other rows too"
+WEIGHTED = "rows had weights, which the theorems of the passive-aggressive rules do not know"
+UNKNOWN_WEIGHTS = "whether rows had weights is not known"
+GREW = "a third class came after updates of two, which the theorem of this rule does not cover"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Rows with their labels and weights, as often as they come, by the digest of their values.
+
+    >>> Seen(5, 2) + Seen(7, 1) == Seen(4, 1) * 3
+    True
+    """
+
+    digest: int = 0
+    count: int = 0
+
+    @classmethod
+    def of(cls, native: _core.Digest) -> Seen:
+        """What was added to a native digest."""
+        return cls(native.value, native.count)
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen((self.digest + other.digest) % MODULUS, self.count + other.count)
+
+    def __mul__(self, times: int) -> Seen:
+        return Seen(self.digest * times % MODULUS, self.count * times)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call learned from, and how."""
+
+    rows: Seen | None  # once each; None: not known
+    copies: int  # no row was updated on more often
+    order: str
+    heaviest: float = 1.0  # the largest weight of a row
+    weighted: bool = False  # whether a weight is not 1
+    held_out: Seen = Seen()  # rows that judged when to stop
+    first_mistakes: int | None = None  # of its first epoch, where that is one pass of one learner
+    dropped: float = 0.0  # updates counted that the weights do not hold: they were put back, or mixed
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What a model's run was, over all calls.
+
+    Examples
+    --------
+    Two passes over the same rows, and one over others:
+
+    >>> rows = Seen(3, 10)
+    >>> ledger = Ledger().after(Call(rows, 1, "cyclic")).after(Call(rows, 1, "cyclic"))
+    >>> ledger.copies_of(rows)
+    2
+    >>> ledger.after(Call(Seen(8, 10), 1, "cyclic")).copies_of(rows) is None
+    True
+    """
+
+    from_zero: bool = True
+    calls: int = 0
+    learned: Seen | None = Seen()  # every row at least as often as it was updated on; None: not known
+    held_out: Seen = Seen()  # rows that judged when to stop, as often
+    last: Seen | None = None  # what the last call learned from, once each
+    first: Seen | None = None  # what the first pass went over, where it was one of `INDEPENDENT` from w = 0
+    first_mistakes: int = 0  # and what it counted
+    orders: tuple[str, ...] = ()  # that were used
+    heaviest: float = 0.0  # the largest weight of a row
+    weighted: bool | None = False  # whether a row had another weight than 1; None: not known
+    grown: bool = False  # from two classes to more, after updates
+    dropped: float | None = 0.0  # updates counted that the weights do not hold; None: not known
+
+    @classmethod
+    def unknown(cls, *, from_zero: bool = True, weighted: bool | None = None, grown: bool = False) -> Ledger:
+        """Of a model that was learned where rows were not noted down, or (`weighted` is None) nothing was."""
+        dropped = None if weighted is None else 0.0
+        return cls(from_zero, 1, None, heaviest=1.0, weighted=weighted, grown=grown, dropped=dropped)
+
+    def after(self, call: Call) -> Ledger:
+        """With one more call."""
+        rows, learned = call.rows, None
+        if rows is not None and self.learned is not None:
+            learned = self.learned + rows * call.copies
+        begins = self.from_zero and not self.calls and call.first_mistakes is not None
+        ledger = replace(
+            self,
+            calls=self.calls + 1,
+            learned=learned,
+            held_out=self.held_out + call.held_out * call.copies,
+            last=rows,
+            orders=tuple(sorted({*self.orders, call.order})),
+            heaviest=max(self.heaviest, call.heaviest),
+            weighted=None if self.weighted is None else self.weighted or call.weighted,
+            dropped=None if self.dropped is None else self.dropped + float(call.dropped),
+        )
+        if begins and rows is not None and call.order in INDEPENDENT:
+            ledger = replace(ledger, first=rows, first_mistakes=call.first_mistakes or 0)
+        return ledger
+
+    def copies_of(self, rows: Seen | None) -> int | None:
+        """e, where all updates were of these rows, none of which was updated on more than e times.
+
+        Rows that were only held out may be among them. None where it was otherwise, or is not known.
+        """
+        if self.learned is None or rows is None or not rows.count:
+            return None
+        for seen in (self.learned, self.learned + self.held_out):
+            copies = seen.count // rows.count
+            if rows * copies == seen:
+                return copies
+        return None
+
+    def missing(self, rule: str, rows: Seen | None = None) -> str:
+        """Which hypothesis of the rule's theorem is not met, in words; empty where none is missing.
+
+        The theorem is one about `rows`; without them, about all rows that were learned from, whatever they
+        were.
+        """
+        if not self.from_zero:
+            return STARTED_ELSEWHERE
+        if rule.startswith("pa") and self.weighted:
+            return WEIGHTED
+        if rule != "perceptron" and self.weighted is None:
+            return UNKNOWN_WEIGHTS
+        if self.grown and rule not in ("perceptron", "normalized"):
+            return GREW
+        if rows is not None and self.copies_of(rows) is None:
+            return UNKNOWN_ROWS if self.learned is None else OTHER_ROWS
+        return ""
+
+    def missing_for_last(self, rule: str) -> str:
+        """The same where the theorem is about the rows of the last call."""
+        if self.last is None and (said := self.missing(rule)):
+            return said
+        return UNKNOWN_ROWS if self.last is None else self.missing(rule, self.last)
+
+    # -- as facts of a file
+    def facts(self) -> dict[str, Any]:
+        """All of it as JSON can say it."""
+        said = asdict(self) | {"orders": list(self.orders)}
+        for name in ("learned", "held_out", "last", "first"):
+            rows: Seen | None = getattr(self, name)
+            said[name] = None if rows is None else [f"{rows.digest:016x}", rows.count]
+        return said
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> Ledger:
+        """The ledger that `facts` was taken from; a ValueError where that cannot be."""
+        try:
+            known = {name: facts[name] for name in cls.__dataclass_fields__}
+            for name in ("learned", "held_out", "last", "first"):
+                if known[name] is not None:
+                    digest, count = known[name]
+                    known[name] = Seen(int(digest, 16) % MODULUS, _count(count))
+            for name in ("calls", "first_mistakes"):
+                _count(known[name])
+            known["orders"] = tuple(str(order) for order in known["orders"])
+            for name, kinds in _KINDS.items():
+                if type(known[name]) not in kinds:
+                    raise TypeError(name)
+            return cls(**known)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"its ledger cannot be read ({type(error).__name__}: {error})") from None
+
+
+_KINDS = {
+    "from_zero": (bool,),
+    "weighted": (bool, type(None)),
+    "grown": (bool,),
+    "heaviest": (float,),
+    "dropped": (float, type(None)),
+    "held_out": (Seen,),
+}
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{value!r} is no count")
+    return value
