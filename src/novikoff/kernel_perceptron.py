@@ -127,6 +127,7 @@ class KernelPerceptron(RowClassifier):
         "n_jobs",
         "verbose",
         "callback",
+        "rounding",
     )
     _table = KERNEL_PARAMETERS
     _dual: Fitted
@@ -153,6 +154,7 @@ class KernelPerceptron(RowClassifier):
         n_jobs: int | None = start("n_jobs"),
         verbose: int = start("verbose"),
         callback: Any = start("callback"),
+        rounding: str = start("rounding"),
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -172,6 +174,7 @@ class KernelPerceptron(RowClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.rounding = rounding
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:

@@ -61,12 +61,22 @@ class Classes:
 
     def find(self, y: Labels) -> Ints:
         """The index of each label, −1 for those that are not among the classes."""
+        if not self._share_a_type(y):
+            return np.array([self._index.get(label, -1) for label in y.tolist()], dtype=np.int32)
         if len(self.labels) == 2 and y.dtype.kind == "f":  # the common case, in a third of the time
             second: npt.NDArray[np.bool_] = y == self.labels[1]
             if (second | (y == self.labels[0])).all():
                 return second.astype(np.int32)
         places = np.minimum(np.searchsorted(self._sorted, y), len(self._sorted) - 1)
         return np.where(self._sorted[places] == y, self._order[places], -1).astype(np.int32)
+
+    def _share_a_type(self, y: Labels) -> bool:
+        """Whether NumPy compares these labels without rounding them: integers beyond 2⁵³ need one type."""
+        kinds = {y.dtype.kind, self.labels.dtype.kind}
+        if len(kinds) == 1 or not kinds <= set("iuf"):
+            return True
+        numbers = (a for a in (y, self.labels) if a.dtype.kind in "iu" and a.itemsize == 8 and a.size)
+        return all(-(2**53) <= int(a.min()) and int(a.max()) <= 2**53 for a in numbers)
 
     def meet(self, y: Labels, *, grow: bool) -> tuple[Classes, Ints]:
         """The classes with those of `y` added at the end, where that is allowed, and y's indices."""
@@ -87,7 +97,14 @@ class Classes:
             raise ValueError(f"y has classes that were not declared: {shown}; known are {known}.")
         if (new.dtype.kind in "iufb") != (self.labels.dtype.kind in "iufb"):
             raise _mixed(np.concatenate([self.labels.astype(object), new.astype(object)]))
-        grown = Classes(np.concatenate([self.labels, new]))  # at the end: no class changes its index
+        together = np.concatenate([self.labels, new])
+        for label, held in zip([*self.labels.tolist(), *new.tolist()], together.tolist(), strict=True):
+            if label != held:
+                raise ValueError(
+                    f"the label {label!r} is an integer that no double holds, and the other labels are of "
+                    "another type: use integers of one type, or text."
+                )
+        grown = Classes(together)  # at the end: no class changes its index
         return grown, grown.find(y)
 
     def check_same(self, classes: Any) -> None:

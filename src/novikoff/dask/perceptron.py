@@ -78,6 +78,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         "n_jobs",
         "verbose",
         "callback",
+        "rounding",
         "mixing",
         "n_shards",
         "client",
@@ -104,6 +105,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         n_jobs: int | None = default("n_jobs"),
         verbose: int = default("verbose"),
         callback: Any = default("callback"),
+        rounding: str = default("rounding"),
         mixing: str = default("mixing", DISTRIBUTED_PARAMETERS),
         n_shards: int | None = default("n_shards", DISTRIBUTED_PARAMETERS),
         client: Any = default("client", DISTRIBUTED_PARAMETERS),
@@ -125,6 +127,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.rounding = rounding
         self.mixing = mixing
         self.n_shards = n_shards
         self.client = client

@@ -235,6 +235,7 @@ def bounds(
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
     watch: Any = None,
+    rounding: str = "never",
 ) -> Bounds:
     """Every bound that there is for these rows, beside what a perceptron made.
 
@@ -260,6 +261,8 @@ def bounds(
     time_limit : float, optional
         Seconds for each of γ and γₙ.
     watch : callable, optional
+    rounding : {'never', 'nearest'}
+        Whether numbers that no double holds are refused, or rounded with a warning.
 
     Examples
     --------
@@ -278,6 +281,7 @@ def bounds(
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
         moderate=True,
+        rounding=rounding,
     )
     made = _made_by(model) if model is not None else _one_run(problem, epochs)
     margin = getattr(model, "margin", margin) if made.rule == "margin" else margin

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.arrays import in_order, is_sparse, read_matrix, rows_of
-from novikoff.labels import Labels, check_labels, number
+from novikoff.labels import Labels, number
 from novikoff.model import (
     Floats,
     Ints,
@@ -33,6 +33,8 @@ from novikoff.model import (
     UnsortedIndices,
     raise_problem,
 )
+from novikoff.parameters import PARAMETERS
+from novikoff.targets import read_labels, read_weights
 
 Pairs = npt.NDArray[np.int64]
 
@@ -248,11 +250,13 @@ def read_problem(
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
     moderate: bool = False,
+    rounding: str = "never",
 ) -> Problem:
     """Check rows and labels, and bring them into the form that the core reads.
 
     Rows of weight 0 are removed. One class alone is accepted when the labels are −1 and +1, which need no
-    other class to be understood. `moderate` refuses values whose squares are beyond what floats can tell.
+    other class to be understood. `moderate` refuses values whose squares are beyond what floats can tell;
+    `rounding` says what becomes of numbers that no double holds: refused ("never"), or rounded ("nearest").
 
     >>> problem = read_problem([[2.0, 0.0], [0.0, 1.0]], [1, -1], fit_intercept=False)
     >>> problem.scores(np.array([1.0, -1.0])).tolist(), problem.radius()
@@ -262,16 +266,14 @@ def read_problem(
         raise ValueError(
             f"intercept_scaling={intercept_scaling!r} is not possible: expected a positive number."
         )
-    X, y = read_matrix(X), check_labels(np.asarray(y))
-    if y.ndim != 1 or len(y) != X.shape[0]:
-        raise ValueError(
-            f"X has {X.shape[0]} rows, but y has the shape {y.shape}: there must be one label a row."
-        )
+    PARAMETERS["rounding"].check(rounding)
+    X = read_matrix(X, rounding)
+    y = read_labels(y, X.shape[0])
     weights = None
     if sample_weight is not None:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-        if weights.shape != y.shape or not np.isfinite(weights).all() or (weights < 0).any():
-            raise ValueError("sample_weight must have one finite number a row, none of them negative.")
+        weights = read_weights(sample_weight, X.shape[0])
+        if len(weights) and not weights.any():
+            raise ValueError("Every sample_weight is 0: there is nothing to look at.")
         if not weights.all():
             kept = np.flatnonzero(weights)
             X, y, weights = X[kept], y[kept], weights[kept]

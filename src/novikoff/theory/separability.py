@@ -85,8 +85,12 @@ def separability(
     kernel: str | None = None,
     time_limit: float | None = None,
     watch: Watch | None = None,
+    rounding: str = "never",
 ) -> Verdict:
     """Can a linear threshold tell the classes apart? With a proof either way.
+
+    The verdict is about the doubles that the rows hold: an integer, timestamp or long double that no double
+    holds is refused, and a decimal (`decimal.Decimal`, or text) means the double nearest to it.
 
     Parameters
     ----------
@@ -97,6 +101,8 @@ def separability(
         different labels stand in the way
     time_limit : seconds after which the answer may be `Undecided`; None: as long as it takes
     watch : called as ``watch(text, fraction)`` now and then
+    rounding : ``"nearest"`` rounds numbers that no double holds, with a warning, and the verdict is about the
+        rounded rows; ``"never"`` refuses them
 
     Returns
     -------
@@ -118,7 +124,9 @@ def separability(
     >>> verdict.verdict, set(verdict.by_pair.values())
     ('inseparable', {'separable'})
     """
-    problem = read_problem(X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+    problem = read_problem(
+        X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, rounding=rounding
+    )
     if kernel is not None:
         return _under_kernel(problem, ties, kernel)
     return decide(problem, ties=ties, time_limit=time_limit, watch=watch)
