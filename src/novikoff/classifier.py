@@ -203,8 +203,6 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y = self._read_labels(X, y)
         weights = self._read_weights(sample_weight, X)
         kept = slice(None) if weights is None else weights > 0
-        if weights is not None and not weights.any():
-            raise ValueError("Every sample_weight is 0: there is nothing to learn from.")
         classes, found = number(y[kept])
         if len(classes) < 2:
             raise ValueError(

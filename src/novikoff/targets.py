@@ -59,8 +59,8 @@ def _from_list(y: Any) -> Labels:
         objects[:] = y
         return objects  # numbers beside text would become text; where labels are sorted this is an error
     if array.dtype.kind == "f" and not (np.abs(array) < EXACT_UP_TO).all():
-        for row, label in enumerate(y):
-            if label != array[row] and label == label:
+        for row, (label, held) in enumerate(zip(y, array.tolist(), strict=True)):
+            if label != held and label == label:
                 raise ValueError(
                     f"y[{row}] is {label}, which no double holds, beside labels that are no integers or are "
                     "too large for one type with it: use text as labels."
@@ -101,7 +101,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     >>> read_weights(float("nan"), 2)
     Traceback (most recent call last):
         ...
-    ValueError: sample_weight is nan: a weight is a finite number ≥ 0.
+    ValueError: sample_weight is nan: weights are finite and not negative.
     """
     missing = None
     if is_column(sample_weight):
@@ -110,7 +110,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
         sample_weight, missing = sample_weight.data, np.ma.getmaskarray(sample_weight)
     if missing is not None and missing.any():
         row = int(np.flatnonzero(missing)[0])
-        raise ValueError(f"sample_weight[{row}] is missing: a weight is a finite number ≥ 0.")
+        raise ValueError(f"sample_weight[{row}] is missing: weights are finite and not negative.")
     given = np.asarray(sample_weight)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_rows):
         raise ValueError(
@@ -121,11 +121,13 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
         return f"sample_weight[{k}]" if given.ndim else "sample_weight"
 
     if given.dtype.kind in "USMmV":
-        raise ValueError(f"{place(0)} is {given.ravel()[0]!r}: a weight is a finite number ≥ 0."
+        raise ValueError(f"{place(0)} is {given.ravel()[0]!r}: weights are finite and not negative."
                          if given.size else "sample_weight is empty.")
-    weights: Floats = np.ascontiguousarray(as_doubles(given, Rounding(), place), dtype=np.float64)
+    weights = np.asarray(as_doubles(given, Rounding(), place), order="C")
     wrong = ~((weights >= 0) & (weights < np.inf))
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"{place(k)} is {weights.ravel()[k]:g}: a weight is a finite number ≥ 0.")
-    return np.full(n_rows, float(weights)) if weights.ndim == 0 else weights
+        raise ValueError(f"{place(k)} is {weights.ravel()[k]:g}: weights are finite and not negative.")
+    if weights.size and not weights.any():
+        raise ValueError("every sample_weight is zero: there must be at least one non-zero weight.")
+    return weights if weights.ndim else np.full(n_rows, float(weights))

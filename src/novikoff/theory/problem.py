@@ -272,8 +272,6 @@ def read_problem(
     weights = None
     if sample_weight is not None:
         weights = read_weights(sample_weight, X.shape[0])
-        if len(weights) and not weights.any():
-            raise ValueError("Every sample_weight is 0: there is nothing to look at.")
         if not weights.all():
             kept = np.flatnonzero(weights)
             X, y, weights = X[kept], y[kept], weights[kept]
@@ -282,7 +280,7 @@ def read_problem(
     classes, labels = number(y)
     if len(classes) == 1:
         if y.dtype.kind not in "if" or abs(int(classes[0])) != 1:
-            raise ValueError(f"there must be two classes, but every row has the label {classes[0].item()!r}.")
+            raise ValueError(f"there must be two classes, but every row has the label {classes.tolist()[0]!r}.")
         labels = np.full(len(y), int(classes[0] == 1), dtype=np.int32)
         classes = np.array([-1, 1], dtype=y.dtype)
     bias = float(intercept_scaling) if fit_intercept else 0.0

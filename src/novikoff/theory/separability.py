@@ -399,7 +399,8 @@ class _Search:
         result = None
         both = list(combinations(range(k), 2))
         for number, (a, b) in enumerate(both):
-            name = problem.classes[a].item(), problem.classes[b].item()
+            names = problem.classes.tolist()
+            name = names[a], names[b]
             self.by_pair[name] = "undecided"
             if self.clock.left <= 0:
                 continue
@@ -501,7 +502,7 @@ class _Search:
         if not self.problem.is_joint or verdict.by_pair is not None or isinstance(verdict, Undecided):
             return verdict
         if isinstance(verdict, Separable):
-            names = [c.item() for c in self.problem.classes]
+            names = self.problem.classes.tolist()  # which may be objects
             return replace(verdict, by_pair=dict.fromkeys(combinations(names, 2), "separable"))
         if self.by_pair is None:
             with suppress(KeyboardInterrupt):  # the verdict itself is known
