@@ -18,7 +18,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.frames import column_array, frame_columns
-from novikoff.rounding import EXACT_UP_TO, Rounding, as_doubles, is_plain
+from novikoff.rounding import Rounding, as_array, as_doubles, is_plain
 
 IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 SPARSE_IN_PLACE = IN_PLACE[:2]
@@ -102,12 +102,9 @@ def exact_rows(X: Any, rounding: Rounding) -> Any:
             at = np.argwhere(masked)[0].tolist()
             raise ValueError(f"X{at} is masked: fill what is masked first (X.filled), or remove such rows.")
         X = X.data
-    is_list = isinstance(X, list | tuple)
-    if is_list:
+    if isinstance(X, list | tuple):
         _check_rectangular(X)
-    array = np.asarray(X)
-    if is_list and array.dtype.kind == "f" and not (np.abs(array) < EXACT_UP_TO).all():
-        array = np.array(X, dtype=object)  # beside a float an integer would have been rounded already
+    array = as_array(X)
     if is_plain(array.dtype):
         return array
 

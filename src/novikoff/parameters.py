@@ -506,6 +506,12 @@ STRUCTURED_PARAMETERS = PARAMETERS | _table(
 
 # Files, streams and the command line: what only they know, and what starts otherwise there.
 FILE_PARAMETERS = PARAMETERS | _table(
+    replace(
+        PARAMETERS["rounding"],
+        help="What becomes of integers (digits alone, or of a column's type) and times that no double holds. "
+        "'never': they are refused, the first named. 'nearest': rounded to the nearest double, with a "
+        "warning. Decimals always mean the nearest double.",
+    ),
     Parameter(
         "kernel",
         None,

@@ -24,7 +24,7 @@ Marks = npt.NDArray[np.bool_]
 
 INTEGER = re.compile(r"[+-]?\d+", re.ASCII)  # what text is an integer, and no decimal
 EXACT_UP_TO = 2**53
-ADVICE = 'subtract an offset or scale first, or ask for rounding="nearest"'
+ADVICE = "subtract an offset or scale first, or ask for rounding='nearest'"
 
 
 class RoundingWarning(UserWarning):
@@ -42,7 +42,7 @@ class Rounding:
     Traceback (most recent call last):
         ...
     ValueError: X[0, 2] is 9007199254740993, which no double holds (the nearest is \
-9007199254740992): subtract an offset or scale first, or ask for rounding="nearest".
+9007199254740992): subtract an offset or scale first, or ask for rounding='nearest'.
     """
 
     def __init__(self, how: str = "never") -> None:
@@ -96,7 +96,7 @@ def as_doubles(values: npt.NDArray[Any], rounding: Rounding, place: Callable[[in
     Traceback (most recent call last):
         ...
     ValueError: value 1 is 9007199254740993, which no double holds (the nearest is 9007199254740992): \
-subtract an offset or scale first, or ask for rounding="nearest".
+subtract an offset or scale first, or ask for rounding='nearest'.
     """
     kind = values.dtype.kind
     if kind in "USO":
@@ -127,6 +127,27 @@ subtract an offset or scale first, or ask for rounding="nearest".
         shown = f"{first} ({doubles.ravel()[at]:.0f} as a number)" if kind in "Mm" else str(first)
         rounding.meet(int(np.count_nonzero(bad)), shown, float(doubles.ravel()[at]), place(at))
     return doubles
+
+
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """A list or anything like an array as one, its numbers as they were given: objects where NumPy rounds."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and isinstance(values, list | tuple):
+        if not (np.abs(array) < EXACT_UP_TO).all():  # an integer beside a float has been rounded, perhaps
+            array = np.array(values, dtype=object)
+    return array
+
+
+def exact_doubles(values: Any, place: Callable[[int], str]) -> Floats:
+    """The numbers of a list or an array as float64; one that no double holds is refused.
+
+    >>> exact_doubles([1, 0.5], "value {}".format)
+    array([1. , 0.5])
+    """
+    array = as_array(values)
+    if is_plain(array.dtype):
+        return array.astype(np.float64, copy=False)
+    return as_doubles(array, Rounding(), place)
 
 
 def _inexact_integers(values: npt.NDArray[Any]) -> Marks | None:

@@ -259,10 +259,13 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                 raise TypeError(
                     f"{next(iter(options))} is an option for reading files, but X is a {type(X).__name__}."
                 )
-            return load_blocks(own, X, y, sample_weight, self.n_shards, classes, self.class_weight, known)
+            return load_blocks(
+                own, X, y, sample_weight, self.n_shards, classes, self.class_weight, known, self.rounding
+            )
         for name, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
                 raise ValueError(f"files have their own labels and weights: leave out {name}.")
+        options = {"rounding": self.rounding} | options
         return load_files(own, X, self.n_shards, classes, self.class_weight, options, known)
 
     def _method(self, shards: Shards, order: str) -> LinearMethod:

@@ -22,10 +22,11 @@ import numpy.typing as npt
 
 from novikoff.models import modelstate
 from novikoff.outfile import replacing
+from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Csr, Floats, Labels
 from novikoff.sources.source import Skipped, Source
 
-MAGIC = b"novikoff cache 1"
+MAGIC = b"novikoff cache 2"  # 1: integers that no double holds may have been rounded
 FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its digest, the magic again
 
 
@@ -43,7 +44,7 @@ class CachedSource(Source):
         self.source, self.path = source, path
         self.name, self.format, self.size = source.name, source.format, source.size
         self.files, self.options, self.can_reread = source.files, source.options, True
-        self.skipped = Skipped()
+        self.skipped, self.rounded = Skipped(), Rounding()
         self._key = {"digest": source.digest(), "size": source.size, "options": source.options}
         self._directory: dict[str, Any] | None = None
         self._checked = False  # whether this process has read every block and found it sound
@@ -72,6 +73,8 @@ class CachedSource(Source):
             yield from self._written(reuse)
             return
         self.skipped = Skipped(**self._directory["skipped"])
+        self.rounded = Rounding()
+        self.rounded.add(*self._directory["rounded"])
         buffer, ones = bytearray(), np.ones(0, dtype=np.float32)
         rows = 0
         with self.path.open("rb") as file:
@@ -89,6 +92,7 @@ class CachedSource(Source):
                 yield _block(view, entry, self._directory["labels"], ones, f"{self.name} (cached)", rows)
                 rows += entry["rows"]
         self._checked = True
+        self._warn_rounded()
 
     # -- writing
     def _written(self, reuse: bool) -> Iterator[Block]:
@@ -100,7 +104,8 @@ class CachedSource(Source):
             for block in self.source.blocks(reuse=reuse):
                 entries.append(_write_block(file, block, known))
                 yield block
-            self.skipped = self.source.skipped
+            self.skipped, self.rounded = self.source.skipped, self.source.rounded
+            self._has_warned = True  # by the source
             said, arrays = modelstate.features_state(self.source.features)
             directory = {
                 "key": self._key,
@@ -108,6 +113,7 @@ class CachedSource(Source):
                 "labels": list(known),
                 "blocks": entries,
                 "skipped": vars(self.skipped),
+                "rounded": [self.rounded.count, self.rounded.first],
             }
             _write_directory(file, directory, arrays)
         self._directory = json.loads(json.dumps(directory))

@@ -398,8 +398,8 @@ class _Search:
         self.by_pair = {}
         result = None
         both = list(combinations(range(k), 2))
+        names = problem.classes.tolist()
         for number, (a, b) in enumerate(both):
-            names = problem.classes.tolist()
             name = names[a], names[b]
             self.by_pair[name] = "undecided"
             if self.clock.left <= 0:
