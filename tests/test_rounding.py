@@ -1,7 +1,9 @@
-"""Numbers that no double holds are refused, the first named, unless rounding is asked for (docs/numbers.md)."""
+"""Numbers that no double holds are refused, the first named, unless rounding is asked for."""
 
 import datetime
 import io
+import subprocess
+import sys
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -137,7 +139,9 @@ def test_what_doubles_hold_is_as_good_as_ever():
 
 
 def test_decimals_mean_the_nearest_double():
-    verdict = theory.separability([[Decimal("0.1")], [Decimal("0.1000000000000000055511151231257827")]], [0, 1])
+    verdict = theory.separability(
+        [[Decimal("0.1")], [Decimal("0.1000000000000000055511151231257827")]], [0, 1]
+    )
     assert verdict.verdict == "inseparable"
     assert theory.separability([[Decimal("0.1")], [Decimal("0.2")]], [0, 1]).verdict == "separable"
 
@@ -172,7 +176,7 @@ def test_rounding_gives_the_model_of_the_doubles():
     rng = np.random.default_rng(0)
     X = rng.integers(2**60, 2**61, size=(40, 3))
     y = rng.integers(0, 2, 40)
-    kwargs = dict(order="cyclic", max_epochs=3)
+    kwargs = {"order": "cyclic", "max_epochs": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         one = novikoff.Perceptron(rounding="nearest", **kwargs).fit(X, y)
@@ -456,7 +460,7 @@ def test_integer_labels_beyond_doubles_do_not_merge():
         declared.partial_fit(np.tile(X3, (20, 1)), many)
     assert declared.classes_.tolist() == labels
     for stranger in (float(ODD), 2.0**53 + 4):
-        with pytest.raises(ValueError, match="were not declared|no double holds"):
+        with pytest.raises(ValueError, match=r"were not declared|no double holds"):
             novikoff.VotedPerceptron().partial_fit(X3, np.array(labels[1:] + labels[1:2])).partial_fit(
                 np.tile(X3, (20, 1)), np.full(60, stranger)
             )
@@ -518,7 +522,9 @@ def test_frames_of_numbers_that_doubles_hold():
     ):
         model = novikoff.Perceptron(order="cyclic").fit(X, [0, 1, 0])
         np.testing.assert_array_equal(model.coef_, expected.coef_)
-        assert model.predict(X).tolist() == expected.predict(np.array(list(columns.values()), float).T).tolist()
+        assert (
+            model.predict(X).tolist() == expected.predict(np.array(list(columns.values()), float).T).tolist()
+        )
         assert theory.separability(X, [0, 1, 0]).verdict == "separable"
 
 
@@ -566,7 +572,9 @@ def test_integer_text_that_no_double_holds(format, text, line, number):
     labelled = text.format(number)
     with pytest.raises(ValueError, match=rf"line {line}: .*{number}.*no double holds.*rounding='nearest'"):
         read(labelled, format)
-    with pytest.warns(RoundingWarning, match=rf"1 value rounded to the nearest double; .*{number}.*line {line}"):
+    with pytest.warns(
+        RoundingWarning, match=rf"1 value rounded to the nearest double; .*{number}.*line {line}"
+    ):
         source, blocks = read(labelled, format, rounding="nearest")
     assert source.rounded.count == 1
     _, decimal = read(text.format(number + ".0"), format)  # which means the nearest double
@@ -575,7 +583,9 @@ def test_integer_text_that_no_double_holds(format, text, line, number):
 
 
 @pytest.mark.parametrize(("format", "text", "line"), INTEGER_TEXT)
-@pytest.mark.parametrize("number", [str(2**53), str(2**53 + 2), str(2**200), "0" * 30 + "7", f"{ODD}.5", f"{ODD}e0"])
+@pytest.mark.parametrize(
+    "number", [str(2**53), str(2**53 + 2), str(2**200), "0" * 30 + "7", f"{ODD}.5", f"{ODD}e0"]
+)
 def test_text_that_doubles_hold_or_that_is_decimal(format, text, line, number):
     if format == "jsonl" and number.startswith("00"):
         return  # JSON has no such numbers
@@ -587,7 +597,11 @@ def test_text_that_doubles_hold_or_that_is_decimal(format, text, line, number):
 
 
 def dense(X):
-    return X if isinstance(X, np.ndarray) else sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).toarray()
+    return (
+        X
+        if isinstance(X, np.ndarray)
+        else sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).toarray()
+    )
 
 
 @pytest.mark.parametrize(
@@ -603,7 +617,7 @@ def dense(X):
 )
 def test_labels_in_files_are_never_rounded(format, text):
     for options in ({}, {"rounding": "nearest"}):
-        with pytest.raises(ValueError, match="line [23]: .*label 9007199254740993 .*no double holds.*text"):
+        with pytest.raises(ValueError, match=r"line [23]: .*label 9007199254740993 .*no double holds.*text"):
             read(text.format(ODD), format, **options)
     read(text.format(2**60), format)
 
@@ -618,7 +632,7 @@ def test_what_is_ignored_may_be_anything():
 
 def test_lines_that_are_skipped_are_not_rounded():
     text = f"1 1:{ODD} 2:x\n-1 1:{ODD}\n1 1:{ODD} 2:3\n"
-    with pytest.warns(RoundingWarning, match="2 values.*first is 9007199254740993 at <BytesIO>, line 2"):
+    with pytest.warns(RoundingWarning, match=r"2 values.*first is 9007199254740993 at <BytesIO>, line 2"):
         source, _ = read(text, "libsvm", rounding="nearest", skip_bad_lines=True)
     assert source.skipped.count == 1
 
@@ -626,7 +640,9 @@ def test_lines_that_are_skipped_are_not_rounded():
 def test_load_refuses_and_rounds(tmp_path):
     path = tmp_path / "a.svm"
     path.write_text(f"1 1:{ODD}\n-1 1:3\n")
-    with pytest.raises(ValueError, match="a.svm, line 1: value 9007199254740993 is an integer that no double"):
+    with pytest.raises(
+        ValueError, match=r"a\.svm, line 1: value 9007199254740993 is an integer that no double"
+    ):
         novikoff.load(path)
     with pytest.warns(RoundingWarning, match=r"1 value .*9007199254740993 at .*a\.svm, line 1"):
         X, _ = novikoff.load(path, rounding="nearest")
@@ -656,15 +672,21 @@ def test_typed_columns(tmp_path, kind):
     def rows(column, **options):
         write(pa.table({"a": column, "y": [0, 1, 1]}), path)
         source = novikoff.open_source(path, **options)
-        return [dense(block.X)[:, 0] for block in source.blocks()][0]
+        return np.concatenate([dense(block.X)[:, 0] for block in source.blocks()])
 
     bad = {
         "int64": (pa.array([1, ODD, 2]), "9007199254740993"),
         "uint64": (pa.array([1, 2**63 + 1, 2], pa.uint64()), "9223372036854775809"),
         "nulls": (pa.array([None, ODD, 2]), "9007199254740993"),
-        "decimal": (pa.array([Decimal(1), Decimal(ODD), Decimal(2)], pa.decimal128(20, 0)), "9007199254740993"),
+        "decimal": (
+            pa.array([Decimal(1), Decimal(ODD), Decimal(2)], pa.decimal128(20, 0)),
+            "9007199254740993",
+        ),
         "nanoseconds": (pa.array([0, 1_800_000_000_000_000_001, 2], pa.timestamp("ns")), "2027-01-15"),
-        "microseconds of the year 9000": (pa.array([0, 222_000_000_000_000_001, 2], pa.timestamp("us")), "9004"),
+        "microseconds of the year 9000": (
+            pa.array([0, 222_000_000_000_000_001, 2], pa.timestamp("us")),
+            "9004",
+        ),
         "durations": (pa.array([0, 1_800_000_000_000_000_001, 2], pa.duration("ns")), "20833 days"),
     }
     for name, (column, shown) in bad.items():
@@ -698,5 +720,152 @@ def test_a_label_of_a_typed_column(tmp_path):
 
     path = tmp_path / "a.parquet"
     pyarrow.parquet.write_table(pa.table({"a": [1, 2], "y": [0, ODD]}), path)
-    with pytest.raises(ValueError, match="row 2: the label 9007199254740993 .*no double holds"):
+    with pytest.raises(ValueError, match=r"row 2: the label 9007199254740993 .*no double holds"):
         list(novikoff.open_source(path).blocks())
+
+
+def test_a_cache_tells_what_was_rounded(tmp_path):
+    from novikoff.sources.cache import cached
+
+    path = tmp_path / "a.svm"
+    path.write_text(f"1 1:{ODD}\n-1 1:3\n")
+    for _ in range(2):  # written, then read
+        source = cached(novikoff.open_source(path, rounding="nearest"))
+        with pytest.warns(RoundingWarning, match=r"1 value .*line 1"):
+            list(source.blocks())
+    with pytest.raises(ValueError, match=r"line 1: .*no double"):  # another option, another cache
+        list(cached(novikoff.open_source(path)).blocks())
+
+
+def test_commands(tmp_path):
+    path, model = tmp_path / "a.svm", tmp_path / "a.novikoff"
+    path.write_text(f"1 1:{ODD}\n-1 1:3\n")
+    done = run("fit", path, "--model", model)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"novikoff: error: {path}, line 1: value 9007199254740993 is an integer that no double holds: "
+        "subtract an offset or scale it first, or ask for --rounding nearest.\n"
+    )
+    done = run("fit", path, "--model", model, "--rounding", "nearest", "--quiet")
+    assert done.returncode == 0
+    said = "1 value rounded to the nearest double; the first is 9007199254740993"
+    assert done.stderr == f"novikoff: warning: {said} at {path}, line 1.\n"
+    done = run("predict", model, path, "--quiet")  # as the model was made
+    assert (done.returncode, done.stdout) == (0, "1\n-1\n")
+    done = run("fit", path, "--rounding", "up")
+    assert done.returncode == 2
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "novikoff", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+# ---- one example at a time -----------------------------------------------------------------------------
+def single_values():
+    out = [ODD, -ODD, np.int64(ODD), np.uint64(ODD), Fraction(1, 3), Decimal(ODD)]
+    return out + ([np.longdouble(ODD)] if LONG else [])
+
+
+@pytest.mark.parametrize("value", single_values(), ids=lambda v: f"{type(v).__name__} {v}")
+def test_dicts_refuse_what_no_double_holds(value):
+    for model in (
+        novikoff.OnlinePerceptron(),
+        novikoff.OnlinePerceptron(hash_bits=8),
+        novikoff.OnlineKernelPerceptron("linear", budget=3),
+    ):
+        model.learn_one({"a": 1}, 0)
+        for call in (model.predict_one, lambda x, model=model: model.learn_one(x, 1)):
+            with pytest.raises(ValueError, match=r"feature 'a' is .*no double holds.*float\(\.\.\.\)"):
+                call({"a": value})
+        model.learn_one({"a": float(value)}, 1)
+        model.learn_one({"a": Decimal("0.1")}, 1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2**60,
+        np.int64(2**60),
+        np.uint8(7),
+        np.float32(0.1),
+        Fraction(1, 4),
+        Decimal("0.1"),
+        True,
+        np.bool_(True),
+    ],
+)
+def test_dicts_take_what_doubles_hold(value):
+    one, other = novikoff.OnlinePerceptron(classes=[0, 1]), novikoff.OnlinePerceptron(classes=[0, 1])
+    for _ in range(3):
+        one.learn_one({"a": value}, 0)
+        other.learn_one({"a": float(value)}, 0)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+def test_times_are_no_numbers_in_dicts():
+    for value in (np.datetime64("2020-01-01", "ns"), np.timedelta64(3, "ns")):
+        with pytest.raises(TypeError, match="feature 'a': a value is a number or a str"):
+            novikoff.OnlinePerceptron().learn_one({"a": value}, 0)
+
+
+def test_vectors_one_at_a_time():
+    model = novikoff.OnlineKernelPerceptron("linear", budget=3)
+    model.learn_one([1.0, 2.0], 0)
+    for x in ([ODD, 0.5], np.array([1, ODD])):
+        with pytest.raises(ValueError, match=r"x\[[01]\] is 9007199254740993"):
+            model.learn_one(x, 1)
+
+
+@pytest.mark.filterwarnings("ignore:The training")
+@pytest.mark.parametrize("value", single_values(), ids=lambda v: f"{type(v).__name__} {v}")
+def test_taggers(value):
+    X, y = [[{"a": 1.0}, {"b": value}]], [["x", "y"]]
+    with pytest.raises(ValueError, match=r"sentence 0, token 1: the feature 'b' is .*no double holds"):
+        novikoff.SequenceTagger().fit(X, y)
+    novikoff.SequenceTagger(max_epochs=2).fit([[{"a": 1.0}, {"b": float(value) / 2**53}]], y)
+
+
+def test_structured_features():
+    model = novikoff.StructuredPerceptron(novikoff.structured.Multiclass(), max_epochs=1)
+    with pytest.raises(ValueError, match=r"x\[1\] is 9007199254740993"):
+        model.fit([np.array([1, 2]), np.array([1, ODD])], ["a", "b"])
+
+
+def test_expansions():
+    X = np.array([[1, 0], [1, ODD]])
+    with pytest.raises(ValueError, match=r"X\[1, 1\] is 9007199254740993"):
+        novikoff.PolynomialExpansion(2).fit(X)
+    with pytest.raises(ValueError, match=r"X\[1, 1\] is 9007199254740993"):
+        novikoff.PolynomialExpansion(2).fit(np.eye(2)).transform(X)
+    with pytest.raises(ValueError, match=r"X\[1, 1\] is 9007199254740993"):
+        novikoff.MonotoneConjunctions().fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+def test_loaded_models(tmp_path):
+    X, y = np.array([[1.0, 0], [0, 1]]), [0, 1]
+    bad = np.array([[1, 0], [0, ODD]])
+    for estimator in (novikoff.Perceptron(), novikoff.KernelPerceptron("linear")):
+        estimator.fit(X, y).save(tmp_path / "m")
+        model = novikoff.load_model(tmp_path / "m")
+        with pytest.raises(ValueError, match=r"X\[1, 1\] is 9007199254740993"):
+            model.predict(bad)
+        assert model.predict(np.array([[1, 0], [0, 1]])).tolist() == y
+
+
+def test_blocks_on_a_cluster(monkeypatch):
+    pytest.importorskip("distributed")
+    from novikoff.dask import loading
+    from novikoff.dask.loading import Predictor, predict, read_rows
+
+    monkeypatch.setattr(loading, "said", lambda error, name: type(error)(f"{name}: {error}"))  # on no worker
+    X = np.array([[1, 0], [0, ODD]])
+    with pytest.raises(ValueError, match=r"block 0: X\[1, 1\] is 9007199254740993"):
+        read_rows("block 0", [X], [[0, 1]], None)
+    with pytest.warns(RoundingWarning):
+        rows = read_rows("block 0", [X], [[0, ODD]], None, "nearest")
+    assert rows.X.tolist() == X.astype(float).tolist() and rows.y.tolist() == [0, ODD]
+    model = Predictor(np.array([[-1.0, 1.0]]), np.array([0.0]), np.array([0, 1]))
+    with pytest.raises(ValueError, match=r"X\[1, 1\]"):
+        predict(model, X)

@@ -28,7 +28,7 @@ INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 def is_readable(X: Any) -> bool:
     """Whether the core can read `X` where it lies."""
     if isinstance(X, np.ndarray):
-        if type(X) is not np.ndarray and isinstance(X, (np.matrix, np.ma.MaskedArray)):  # noqa: UP038
+        if type(X) is not np.ndarray and isinstance(X, (np.matrix, np.ma.MaskedArray)):
             return False
         return X.ndim == 2 and X.dtype in IN_PLACE and _rows_contiguous(X)
     if getattr(X, "format", "") == "csr":
@@ -49,7 +49,7 @@ def _rows_contiguous(X: np.ndarray[Any, Any]) -> bool:
 
 def with_one_index_width(X: Any) -> Any:
     """A CSR or CSC matrix whose index arrays are both int32 or both int64, the wider of theirs; or itself."""
-    wide = np.dtype(np.int32)
+    wide: np.dtype[Any] = np.dtype(np.int32)
     for indices in (X.indices, X.indptr):
         if indices.dtype.kind not in "iu":
             raise ValueError(f"the indices of the sparse X are of type {indices.dtype}: expected integers.")

@@ -76,7 +76,7 @@ class Classes:
         if len(kinds) == 1 or not kinds <= set("iuf"):
             return True
         numbers = (a for a in (y, self.labels) if a.dtype.kind in "iu" and a.itemsize == 8 and a.size)
-        return all(-(2**53) <= int(a.min()) and int(a.max()) <= 2**53 for a in numbers)
+        return all(int(a.min()) >= -(2**53) and int(a.max()) <= 2**53 for a in numbers)
 
     def meet(self, y: Labels, *, grow: bool) -> tuple[Classes, Ints]:
         """The classes with those of `y` added at the end, where that is allowed, and y's indices."""

@@ -216,8 +216,8 @@ PARAMETERS = _table(
     Parameter(
         "rounding",
         "never",
-        "What becomes of integers, timestamps, long doubles and fractions that no double holds. 'never': they "
-        "are refused, the first named. 'nearest': rounded to the nearest double, with a warning. Decimals "
+        "What becomes of integers, timestamps, long doubles and fractions that no double holds. 'never': "
+        "they are refused, the first named. 'nearest': rounded to the nearest double, with a warning. Decimals "
         "always mean the nearest double.",
         *_one_of(*ROUNDINGS),
     ),

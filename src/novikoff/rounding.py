@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from numbers import Integral, Rational
 from typing import Any
 
@@ -122,19 +123,20 @@ subtract an offset or scale first, or ask for rounding='nearest'.
     else:
         raise ValueError(f"{place(0)} is of type {values.dtype}, where a number is expected.")
     if bad is not None and bad.any():
-        at = int(np.flatnonzero(bad.ravel())[0])
-        first = values.ravel()[at]
-        shown = f"{first} ({doubles.ravel()[at]:.0f} as a number)" if kind in "Mm" else str(first)
-        rounding.meet(int(np.count_nonzero(bad)), shown, float(doubles.ravel()[at]), place(at))
+        k = int(np.flatnonzero(bad.ravel())[0])
+        nearest: float = doubles.ravel()[k].item()
+        first = values.ravel()[k]
+        shown = f"{first} ({first.view(np.int64)} as a number)" if kind in "Mm" else str(first)
+        rounding.meet(int(np.count_nonzero(bad)), shown, nearest, place(k))
     return doubles
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:
     """A list or anything like an array as one, its numbers as they were given: objects where NumPy rounds."""
     array = np.asarray(values)
-    if array.dtype.kind == "f" and isinstance(values, list | tuple):
-        if not (np.abs(array) < EXACT_UP_TO).all():  # an integer beside a float has been rounded, perhaps
-            array = np.array(values, dtype=object)
+    is_float = array.dtype.kind == "f" and isinstance(values, list | tuple)
+    if is_float and not (np.abs(array) < EXACT_UP_TO).all():  # an integer beside a float may be rounded
+        array = np.array(values, dtype=object)
     return array
 
 
@@ -197,7 +199,7 @@ def nearest_double(value: Any) -> tuple[float, bool]:
         try:
             nearest = float(value)
         except OverflowError:
-            return (math.inf if value > 0 else -math.inf), False
+            return (math.inf if Fraction(value) > 0 else -math.inf), False
         return nearest, nearest == value  # Python compares them as the numbers that they are
     if isinstance(value, np.longdouble):
         with np.errstate(over="ignore", under="ignore"):

@@ -44,8 +44,9 @@ def label_array(y: Any) -> Labels:
     if missing is not None and missing.any():
         row = int(np.flatnonzero(missing)[0])
         shown = array.ravel()[row]
-        raise ValueError(f"y[{row}] is {shown if array.dtype.kind in 'OMm' else 'missing'}: "
-                         "every row needs a label.")
+        raise ValueError(
+            f"y[{row}] is {shown if array.dtype.kind in 'OMm' else 'missing'}: every row needs a label."
+        )
     return array
 
 
@@ -121,8 +122,11 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
         return f"sample_weight[{k}]" if given.ndim else "sample_weight"
 
     if given.dtype.kind in "USMmV":
-        raise ValueError(f"{place(0)} is {given.ravel()[0]!r}: weights are finite and not negative."
-                         if given.size else "sample_weight is empty.")
+        raise ValueError(
+            f"{place(0)} is {given.ravel()[0]!r}: weights are finite and not negative."
+            if given.size
+            else "sample_weight is empty."
+        )
     weights = np.asarray(as_doubles(given, Rounding(), place), order="C")
     wrong = ~((weights >= 0) & (weights < np.inf))
     if wrong.any():

@@ -36,7 +36,10 @@ def predicted(estimator: Any, X: Any, what: str, options: dict[str, Any]) -> Any
             features_state(estimator._features(coef.shape[1])), name=f"novikoff-{uuid4().hex}"
         )
         task = dask.delayed(predict_file, pure=False)
-        parts = [task(ready, state, path, {"n_jobs": 1, "rounding": estimator.rounding} | options, what) for path in file_names(X)]
+        parts = [
+            task(ready, state, path, {"n_jobs": 1, "rounding": estimator.rounding} | options, what)
+            for path in file_names(X)
+        ]
         sizes: Any = [np.nan] * len(parts)
     else:
         task = dask.delayed(getattr(loading, what), pure=False)

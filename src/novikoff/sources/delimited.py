@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from novikoff import _core
+from novikoff.rounding import EXACT_UP_TO, INTEGER, nearest_double
 from novikoff.sources.block import Floats, Labels
 from novikoff.sources.bytestream import Lines
 from novikoff.sources.columns import TableFeatures
 from novikoff.sources.dialect import NULLS, Dialect, numbered
-from novikoff.rounding import EXACT_UP_TO, INTEGER, nearest_double
 from novikoff.sources.encoding import BlockRounding, LocalRows, MixedLabels, Unsound, dense_rows, encoded
 
 if TYPE_CHECKING:
@@ -254,7 +254,10 @@ class LineReader:
         for name, array in columns.items():
             if pa.types.is_float64(array.type):
                 ends = pyarrow.compute.min_max(array)
-                if any((end.as_py() or 0) >= EXACT_UP_TO for end in (ends["max"], pyarrow.compute.negate(ends["min"]))):
+                if any(
+                    (end.as_py() or 0) >= EXACT_UP_TO
+                    for end in (ends["max"], pyarrow.compute.negate(ends["min"]))
+                ):
                     large.append(name)
         if not large:
             return

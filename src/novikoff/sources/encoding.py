@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.rounding import EXACT_UP_TO, INTEGER, Rounding, as_doubles, nearest_double
+from novikoff.rounding import INTEGER, Rounding, as_doubles, nearest_double
 from novikoff.sources.block import Csr, Floats, Labels, Matrix
 from novikoff.sources.columns import FEATURES, NUMERIC, Column, TableFeatures
 
@@ -58,8 +58,10 @@ class BlockRounding(Rounding):
             self.row = rows[0]
         return doubles
 
-    def refuse(self, column: Column, wrong: npt.NDArray[np.bool_], show: Callable[[int], tuple[Any, float]]) -> None:
-        """Refuse the first of the rows that are wrong, or take note of them; `show` gives (value, nearest)."""
+    def refuse(
+        self, column: Column, wrong: npt.NDArray[np.bool_], show: Callable[[int], tuple[Any, float]]
+    ) -> None:
+        """Refuse the first of the rows that are wrong, or note them; `show` gives (value, nearest)."""
         if not wrong.any():
             return
         row = int(np.argmax(wrong))
@@ -322,9 +324,9 @@ def _numbers(
     if types.is_decimal(array.type):  # through text, so that the result is the nearest double
         texts = array.cast(pa.string())
         if array.type.scale <= 0 and array.type.precision > 15:  # integers
-            nulls = np.array(texts.is_null().to_pylist(), dtype=bool)
             given = np.array([text or "0" for text in texts.to_pylist()], dtype=object)
-            return rounding.doubles(column, given), nulls if nulls.any() else None
+            missing = np.array(texts.is_null().to_pylist(), dtype=bool)
+            return rounding.doubles(column, given), missing if missing.any() else None
         array = texts.cast(pa.float64())
     values, nulls = _stored(array)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -404,9 +406,7 @@ def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
     )
 
 
-def _add_time(
-    slots: _Slots, column: Column, array: pa.Array, number: int, rounding: BlockRounding
-) -> None:
+def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int, rounding: BlockRounding) -> None:
     name, kind = column.name, kind_of(array.type)
     stored, nulls = _stored(array)
     ticks = stored.astype(np.int64)

@@ -23,13 +23,13 @@ import numpy as np
 
 from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
+from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Floats, Labels
 from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
 from novikoff.sources.columnar import ColumnarFile
 from novikoff.sources.columns import TableFeatures, recipe
 from novikoff.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
 from novikoff.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
-from novikoff.rounding import Rounding
 from novikoff.sources.encoding import (
     BlockRounding,
     LocalRows,

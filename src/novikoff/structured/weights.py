@@ -118,8 +118,8 @@ def checked(features: Any, where: str) -> Any:
                 raise ValueError(f"features({where}) has {value} for {name!r}: expected finite numbers.")
             if not nearest_double(value)[1]:
                 raise ValueError(
-                    f"features({where}) has {value} for {name!r}, which no double holds: subtract an offset or "
-                    "scale it first, or give float(...) of it, which is the nearest."
+                    f"features({where}) has {value} for {name!r}, which no double holds: subtract an offset "
+                    "or scale it first, or give float(...) of it, which is the nearest."
                 )
         return features
     if not isinstance(features, Sparse):

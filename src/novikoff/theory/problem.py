@@ -280,7 +280,9 @@ def read_problem(
     classes, labels = number(y)
     if len(classes) == 1:
         if y.dtype.kind not in "if" or abs(int(classes[0])) != 1:
-            raise ValueError(f"there must be two classes, but every row has the label {classes.tolist()[0]!r}.")
+            raise ValueError(
+                f"there must be two classes, but every row has the label {classes.tolist()[0]!r}."
+            )
         labels = np.full(len(y), int(classes[0] == 1), dtype=np.int32)
         classes = np.array([-1, 1], dtype=y.dtype)
     bias = float(intercept_scaling) if fit_intercept else 0.0
