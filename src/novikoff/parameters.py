@@ -217,8 +217,8 @@ PARAMETERS = _table(
         "rounding",
         "never",
         "What becomes of integers, timestamps, long doubles and fractions that no double holds. 'never': "
-        "they are refused, the first named. 'nearest': rounded to the nearest double, with a warning. Decimals "
-        "always mean the nearest double.",
+        "they are refused, the first named. 'nearest': rounded to the nearest double, with a warning. "
+        "Decimals always mean the nearest double.",
         *_one_of(*ROUNDINGS),
     ),
     Parameter(
