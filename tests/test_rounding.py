@@ -750,7 +750,7 @@ def test_commands(tmp_path):
     assert done.returncode == 0
     said = "1 value rounded to the nearest double; the first is 9007199254740993"
     assert done.stderr == f"novikoff: warning: {said} at {path}, line 1.\n"
-    done = run("predict", model, path, "--quiet")  # as the model was made
+    done = run("predict", model, path)  # as the model was made
     assert (done.returncode, done.stdout) == (0, "1\n-1\n")
     done = run("fit", path, "--rounding", "up")
     assert done.returncode == 2
@@ -775,6 +775,7 @@ def test_dicts_refuse_what_no_double_holds(value):
         novikoff.OnlineKernelPerceptron("linear", budget=3),
     ):
         model.learn_one({"a": 1}, 0)
+        model.learn_one({"a": -1}, 1)
         for call in (model.predict_one, lambda x, model=model: model.learn_one(x, 1)):
             with pytest.raises(ValueError, match=r"feature 'a' is .*no double holds.*float\(\.\.\.\)"):
                 call({"a": value})
