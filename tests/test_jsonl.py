@@ -56,7 +56,9 @@ def read(text, *keys, **options):
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(
     ["a", "b", 'q"\\', "é", "😀"]
 )
-NUMBERS = st.floats(-1e100, 1e100) | st.integers(-(10**25), 10**25)
+NUMBERS = st.floats(-1e100, 1e100) | st.integers(-(10**25), 10**25).map(
+    lambda v: int(float(v))
+)  # as doubles hold them
 VALUES = st.recursive(
     NUMBERS | TEXT | st.booleans() | st.none(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
