@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "python_number.h"
 #include "vocabulary.h"
 
 namespace novikoff {
@@ -65,9 +66,8 @@ class Attributes {
     // A number, without running code of others; false when that is not possible.
     static bool plain_number(PyObject* x, double& value) {
         if (PyFloat_Check(x)) value = PyFloat_AS_DOUBLE(x);
-        else if (PyLong_Check(x)) value = PyLong_AsDouble(x);
-        else return false;
-        if (value == -1 && PyErr_Occurred()) PyErr_Clear(), value = HUGE_VAL;
+        else if (!PyLong_Check(x)) return false;
+        else if (!int_as_double(x, value) && std::isfinite(value)) return false;  // it is refused as it is read
         return true;
     }
     void entry(PyObject* key, PyObject* value) {
@@ -77,11 +77,17 @@ class Attributes {
         const bool nests = is_collection(value);
         if (!nests && !PyUnicode_Check(value)) {
             if (!plain_number(value, v)) {
-                v = PyFloat_AsDouble(value);
+                v = is_time(value) ? PyErr_SetNone(PyExc_TypeError), -1.0 : PyFloat_AsDouble(value);
                 if (v == -1 && PyErr_Occurred())
                     refuse(PyExc_TypeError, "the feature " + shown(key) +
                                                 " has a value that is no number, str or collection: " +
                                                 Py_TYPE(value)->tp_name);
+                const nb::object whole = nb::steal(PyIndex_Check(value) ? PyNumber_Index(value) : nullptr);
+                if (!whole.is_valid()) PyErr_Clear();
+                if (whole.is_valid() ? !int_as_double(whole.ptr(), v) : !means(value, v))
+                    refuse(PyExc_ValueError, "the feature " + shown(key) + " is " + shown(value) +
+                                                 ", which no double holds: subtract an offset or scale it first, or "
+                                                 "give float(...) of it, which is the nearest");
             }
             if (!std::isfinite(v))
                 refuse(PyExc_ValueError, "the feature " + shown(key) + " is " +

@@ -9,10 +9,10 @@
 
 inline constexpr const char* label_kinds[] = {"", "number", "text", "none"};
 
-inline LineOptions line_options(const std::string& label, const std::string& kind, bool skip_bad) {
+inline LineOptions line_options(const std::string& label, const std::string& kind, bool skip_bad, bool round) {
     if (label != "required" && label != "optional") throw std::invalid_argument("label is 'required' or 'optional'");
     for (uint8_t k = 0; k < 4; ++k)
-        if (kind == label_kinds[k]) return {label == "optional", LabelKind(k), skip_bad};
+        if (kind == label_kinds[k]) return {label == "optional", LabelKind(k), skip_bad, round};
     throw std::invalid_argument("the kind of labels is '', 'number', 'text' or 'none'");
 }
 
@@ -69,6 +69,9 @@ void bind_lines(nb::class_<Parser>& c, Arrays arrays) {
         .def_prop_ro("n_skipped", [](const Parser& rows) { return rows.n_skipped; }, "Bad lines passed over.")
         .def_prop_ro("skipped", [](const Parser& rows) { return rows.skipped; },
                      "The first few of them: line from 0, what is wrong.")
+        .def_prop_ro("n_rounded", [](const Parser& rows) { return rows.n_rounded; },
+                     "Integers that no double holds, rounded.")
+        .def_prop_ro("rounded", [](const Parser& rows) { return rows.rounded; }, "The first: line from 0, its text.")
         .def("view", [arrays](nb::pointer_and_handle<Parser> rows) { return arrays(*rows.p, Show{rows.h}); },
              "The arrays, valid until the next `parse` or `clear`.")
         .def("take", [arrays](Parser& rows) { return arrays(rows, HandOver()); },

@@ -5,6 +5,7 @@
 // that no branch depends on how many digits a number happens to have.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -62,7 +63,23 @@ inline const char* digits(const char* p, const char* end, uint64_t& m) {
     }
 }
 
-enum class Decimal { good, malformed, too_large };
+// inexact: digits alone, an integer that no double holds; what is read is the nearest
+enum class Decimal { good, malformed, too_large, inexact };
+
+// Whether a double holds an integer: at most 53 bits from its highest to its lowest.
+inline bool holds(uint64_t m) { return m >> 53 < (m & (~m + 1)) || m == 0; }
+
+// The same of digits, without zeros in front, whose nearest double is known.
+inline bool holds(const char* first, const char* last, double nearest) {
+    if (last - first <= 19) {
+        uint64_t m = 0;
+        digits(first, last, m);
+        return holds(m);
+    }
+    char exact[310];  // all digits of the double, of which there are 309 at most
+    const auto r = std::to_chars(exact, exact + sizeof exact, nearest, std::chars_format::fixed, 0);
+    return r.ec == std::errc() && r.ptr - exact == last - first && std::equal(first, last, exact);
+}
 
 // By the standard library, which rounds correctly whatever the length. `magnitude` is the power of ten of the
 // first significant digit: a number out of range is too large or, below every double, zero.
@@ -84,6 +101,7 @@ inline Decimal decimal(const char*& p, const char* end, double& out) {
     const char* const first = p;
     uint64_t m = 0;
     p = digits(p, end, m);
+    const char* const after = p;
     int64_t whole = p - first, n = whole, exponent = 0;
     if (at(p, end) == '.') {
         const char* const fraction = ++p;
@@ -112,6 +130,10 @@ inline Decimal decimal(const char*& p, const char* end, double& out) {
         for (const char* q = first; q < p && (*q == '0' || *q == '.'); ++q) zeros += *q == '0';
         const Decimal d = long_decimal(first, p, whole - zeros, out);
         if (d != Decimal::good) return d;
+        if (p == after && !holds(first + zeros, p, out)) {  // no point, no exponent
+            if (negative) out = -out;
+            return Decimal::inexact;
+        }
     }
     if (negative) out = -out;
     return Decimal::good;

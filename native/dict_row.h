@@ -11,6 +11,7 @@
 
 #include "feature_table.h"
 #include "loops.h"
+#include "python_number.h"
 
 namespace novikoff {
 
@@ -159,10 +160,9 @@ class DictRow {
             PyObject* word = nullptr;
             if (PyFloat_Check(value)) v = PyFloat_AS_DOUBLE(value);
             else if (PyLong_Check(value)) {
-                v = PyLong_AsDouble(value);
-                if (v == -1 && PyErr_Occurred()) {
-                    PyErr_Clear();
-                    fail(PyExc_ValueError, "feature %R is an integer too large for a float", key);
+                if (!int_as_double(value, v)) {
+                    if (std::isinf(v)) fail(PyExc_ValueError, "feature %R is an integer too large for a float", key);
+                    fail(PyExc_ValueError, no_double, key, value);
                 }
             } else if (PyUnicode_CheckExact(value)) {
                 word = value;
@@ -196,13 +196,26 @@ class DictRow {
         return name.is_valid() ? nb::steal(PyUnicode_FromObject(name.ptr())) : name;
     }
 
+    static constexpr const char* no_double =
+        "feature %R is %S, which no double holds: subtract an offset or scale it first, or give float(...) of it, "
+        "which is the nearest";
+
     static nb::object plain_value(PyObject* key, PyObject* value) {
         if (PyFloat_Check(value) || PyLong_Check(value) || PyUnicode_CheckExact(value)) return nb::borrow(value);
         if (PyUnicode_Check(value)) return nb::steal(PyUnicode_FromObject(value));
         const PyNumberMethods* number = Py_TYPE(value)->tp_as_number;
-        if (number && (number->nb_float || number->nb_index)) {
+        if (number && number->nb_index && !is_time(value)) {  // an integer, of numpy for instance
+            nb::object whole = nb::steal(PyNumber_Index(value));
+            if (whole.is_valid()) return whole;
+            if (!PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();
+            PyErr_Clear();
+        }
+        if (number && (number->nb_float || number->nb_index) && !is_time(value)) {
             double v = PyFloat_AsDouble(value);
-            if (v != -1 || !PyErr_Occurred()) return nb::steal(PyFloat_FromDouble(v));
+            if (v != -1 || !PyErr_Occurred()) {
+                if (!means(value, v)) fail(PyExc_ValueError, no_double, key, value);
+                return nb::steal(PyFloat_FromDouble(v));
+            }
             if (!PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();
             PyErr_Clear();
         }

@@ -48,6 +48,7 @@ class JsonRows final : public NamedLines {
     std::string buffer;
     bool counts = true;       // whether the value at hand makes features
     bool has_label = false, is_nested = false;
+    std::string unheld;       // what is wrong with a feature that no double holds, if it is one after all
 
     bool bad(const char* where, const std::string& message) {
         return wrong("column " + std::to_string(where - start + 1) + ": " + message);
@@ -84,11 +85,13 @@ class JsonRows final : public NamedLines {
         if (!take('{')) return unexpected("an object");
         objects = 0;
         has_label = is_nested = false;
+        unheld.clear();
         counts = true;
         path.clear();
         if (!members(1, [this](std::string_view key) { return top_member(key); })) return false;
         blanks();
         if (next() != '\n') return unexpected("the end of the line after the object");
+        if (!unheld.empty()) return wrong(unheld);
         if (!has_label && !no_label("expected a label under the key " + quoted(keys.label) + ", found none")) return false;
         is_row = true;
         return true;
@@ -127,6 +130,8 @@ class JsonRows final : public NamedLines {
         if (key == keys.features && next() == '{') {
             ++p;
             drop_row();  // what was taken for features before
+            drop_rounded();
+            unheld.clear();
             is_nested = true;
             counts = true;
             const bool sound = members(2, [this](std::string_view inner) { return feature_member(inner); });
@@ -157,14 +162,18 @@ class JsonRows final : public NamedLines {
             return true;
         }
         if (next() == '{' || next() == '[') return unexpected("a number or a string as label");
-        return number(y) && (number_label(y, {where, size_t(p - where)}) || in_column(where));
+        if (!number(y)) return false;
+        if (is_inexact) return inexact_label({where, size_t(p - where)}) || in_column(where);
+        return (number_label(y, {where, size_t(p - where)}) || in_column(where));
     }
     bool weight_value() {
         const char* const where = p;
         double w = 0;
         if (literal("null")) return true;
         if (next() == '"') return unexpected("a number as weight");
-        return number(w) && (weight(w, {where, size_t(p - where)}) || in_column(where));
+        if (!number(w)) return false;
+        const std::string_view shown(where, size_t(p - where));
+        return (!is_inexact || round(shown, "weight")) && weight(w, shown) ? true : in_column(where);
     }
 
     void feature(double x) {
@@ -196,10 +205,13 @@ class JsonRows final : public NamedLines {
                 feature(0);
                 return true;
             case 'n': return literal("null") || unexpected("a value");
-            default:
+            default: {
+                const char* const where = p;
                 if (!number(x)) return false;
+                if (is_inexact && counts) keep_inexact(where);
                 feature(x);
                 return true;
+            }
         }
     }
     bool string_value(size_t length) {
@@ -231,7 +243,16 @@ class JsonRows final : public NamedLines {
         }
     }
 
+    // Where features have an object of their own only later, what comes before it is none.
+    void keep_inexact(const char* where) {
+        const std::string_view shown(where, size_t(p - where));
+        if (options.round) round(shown, "value");
+        else if (unheld.empty())
+            unheld = "column " + std::to_string(where - start + 1) + ": " + inexact(shown, "value");
+    }
+
     // -? (0 | [1-9] digits) [. digits] [e [+-] digits]
+    bool is_inexact = false;  // the number read last: an integer that no double holds
     bool number(double& out) {
         const char* q = p;
         auto digit = [&] { return at(q, end) >= '0' && at(q, end) <= '9'; };
@@ -254,7 +275,9 @@ class JsonRows final : public NamedLines {
             if (at(q, end) == '-' || at(q, end) == '+') ++q;
             if (!digits()) return unexpected("a number with digits after e");
         }
-        if (whole_decimal({p, size_t(q - p)}, out) != Decimal::good)
+        const Decimal d = whole_decimal({p, size_t(q - p)}, out);
+        is_inexact = d == Decimal::inexact;
+        if (d != Decimal::good && !is_inexact)
             return bad(p, "the number " + quoted({p, size_t(q - p)}) + " is too large for float64");
         p = q;
         return true;

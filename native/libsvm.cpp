@@ -34,11 +34,12 @@ void bind_libsvm(nb::module_& m) {
     c.def(
          "__init__",
          [](LibsvmRows* self, bool single, bool zero_based, int64_t n_features, const std::string& label,
-            const std::string& kind, bool skip_bad) {
-             new (self) LibsvmRows({single, zero_based, n_features}, line_options(label, kind, skip_bad));
+            const std::string& kind, bool skip_bad, bool round) {
+             new (self) LibsvmRows({single, zero_based, n_features}, line_options(label, kind, skip_bad, round));
          },
          nb::kw_only(), nb::arg("single") = false, nb::arg("zero_based") = false, nb::arg("n_features") = -1,
          nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false,
+         nb::arg("round") = false,
          "Values are float32 when `single`, otherwise float64; n_features -1 allows any index.")
         .def("append", &LibsvmRows::append, nb::arg("other"), nb::call_guard<nb::gil_scoped_release>(),
              "Append the rows and lines of another.")

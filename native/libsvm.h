@@ -110,6 +110,7 @@ class LibsvmRows : public Lines {
 
     // What the line that is being read has left behind.
     [[gnu::noinline]] void forget() {
+        drop_rounded();
         const size_t stored = n() ? size_t(ends.data()[n() - 1]) : 0;
         keep_labels(n());
         qids.shrink(std::min(qids.size(), n()));
@@ -140,7 +141,11 @@ class LibsvmRows : public Lines {
     // A number with the end of its token behind it. `what` says in messages what it is.
     [[gnu::noinline]] bool number(const char*& p, const char* end, bool single, const char* what, double& out) {
         const char* const start = p;
-        const Decimal d = decimal(p, end, out);
+        Decimal d = decimal(p, end, out);
+        if (d == Decimal::inexact && ends_token(p, end)) {
+            if (!round({start, size_t(p - start)}, what)) return false;
+            d = Decimal::good;
+        }
         if (d == Decimal::good && ends_token(p, end)) {
             // half a unit above the largest float everything rounds to infinity
             if (!single || std::fabs(out) < 0x1.ffffffp127) return true;
@@ -158,6 +163,7 @@ class LibsvmRows : public Lines {
         double y;
         const Decimal d = whole_decimal(found, y);
         if (d == Decimal::good) return p += found.size(), number_label(y, found);
+        if (d == Decimal::inexact) return inexact_label(found);
         if (options.optional_labels && found.find(':') != found.npos)
             return is_kind(LabelKind::none) || wrong("expected a label, as in the rows before, found " + quoted(found));
         if (d == Decimal::too_large) return wrong("label " + quoted(found) + " is too large for float64");

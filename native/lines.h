@@ -62,6 +62,7 @@ struct LineOptions {
     bool optional_labels = false;
     LabelKind kind = LabelKind::unknown;  // as the first row has it
     bool skip_bad = false;                // pass over bad lines, and count them
+    bool round = false;                   // take the nearest double for an integer that none holds, and count
 };
 
 class Lines {
@@ -75,6 +76,8 @@ class Lines {
     std::string problem;          // in the line after those, when not empty
     int64_t n_skipped = 0;
     std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, from 0, and what is wrong
+    int64_t n_rounded = 0;                       // integers that no double holds
+    std::pair<int64_t, std::string> rounded;     // the first: line, from 0, and its text
 
     explicit Lines(const LineOptions& o) : options(o), kind(o.kind) {}
 
@@ -103,8 +106,9 @@ class Lines {
     void clear_lines() {
         clear_labels();
         kind = options.kind;
-        lines = n_skipped = 0;
+        lines = n_skipped = n_rounded = 0;
         problem.clear(), skipped.clear(), jumps.clear();
+        drop_rounded();
     }
     void append_lines(const Lines& other, int64_t rows, int64_t other_rows) {
         if (kind == LabelKind::unknown) kind = other.kind;
@@ -124,11 +128,38 @@ class Lines {
         return false;
     }
     // The line at hand is this row's.
-    void has_row(int64_t row) { jump(row, lines - row); }
+    void has_row(int64_t row) {
+        jump(row, lines - row);
+        if (!line_rounded) return;
+        if (!n_rounded) rounded = {lines, first_rounded};
+        n_rounded += line_rounded;
+        drop_rounded();
+    }
+    // An integer of the line at hand that no double holds: false where it must not be rounded.
+    bool round(std::string_view found, const char* what) {
+        if (!options.round) return wrong(inexact(found, what));
+        if (!line_rounded++) first_rounded = shortened(found);
+        return true;
+    }
+    void drop_rounded() { line_rounded = 0; }
+    static std::string inexact(std::string_view found, const char* what) {
+        return std::string(what) + " " + shortened(found) +
+               " is an integer that no double holds: subtract an offset or scale it first, or ask for "
+               "rounding='nearest'";
+    }
+    // Labels are never rounded: two could become one.
+    bool inexact_label(std::string_view found) {
+        return wrong("label " + shortened(found) +
+                     " is an integer that no double holds: make labels text, as by a letter in front");
+    }
+    static std::string shortened(std::string_view digits) {
+        return std::string(digits.substr(0, 40)) + (digits.size() > 40 ? "..." : "");
+    }
     void skip_line() {
         constexpr int64_t messages_kept = 10;
         if (n_skipped++ < messages_kept) skipped.emplace_back(lines, problem);
         problem.clear();
+        drop_rounded();
     }
 
     bool is_kind(LabelKind k) {
@@ -165,6 +196,8 @@ class Lines {
         int64_t row, offset;
     };
     Growing<Jump> jumps;
+    int64_t line_rounded = 0;  // in the line at hand
+    std::string first_rounded;
 
     void jump(int64_t row, int64_t offset) {
         if (offset != (jumps.size() ? jumps[jumps.size() - 1].offset : 0)) jumps.push({row, offset});

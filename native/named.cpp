@@ -276,24 +276,25 @@ void bind_named(nb::module_& m) {
     auto vw = nb::class_<VwRows>(m, "VwRows", "Rows read from Vowpal Wabbit text: (labels or None, weights or None, data, indices, indptr, names).");
     vw.def(
         "__init__",
-        [](VwRows* self, const std::string& label, const std::string& kind, bool skip_bad) {
-            new (self) VwRows(line_options(label, kind, skip_bad));
+        [](VwRows* self, const std::string& label, const std::string& kind, bool skip_bad, bool round) {
+            new (self) VwRows(line_options(label, kind, skip_bad, round));
         },
-        nb::kw_only(), nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false);
+        nb::kw_only(), nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false,
+        nb::arg("round") = false);
     bind_named_lines(vw);
 
     auto json = nb::class_<JsonRows>(m, "JsonRows", "Rows read from JSON lines, as those of VwRows.");
     json.def(
         "__init__",
         [](JsonRows* self, std::string label_key, std::optional<std::string> weight_key, std::string features_key,
-           nb::iterable ignore, const std::string& label, const std::string& kind, bool skip_bad) {
+           nb::iterable ignore, const std::string& label, const std::string& kind, bool skip_bad, bool round) {
             JsonKeys keys{std::move(label_key), std::move(weight_key), std::move(features_key), {}};
             for (nb::handle key : ignore) keys.ignored.emplace(utf8(key));
-            new (self) JsonRows(std::move(keys), line_options(label, kind, skip_bad));
+            new (self) JsonRows(std::move(keys), line_options(label, kind, skip_bad, round));
         },
         nb::arg("label_key") = "label", nb::arg("weight_key").none() = nb::none(), nb::arg("features_key") = "features",
         nb::arg("ignore") = nb::make_tuple(), nb::kw_only(), nb::arg("label") = "required",
-        nb::arg("kind") = "", nb::arg("skip_bad") = false);
+        nb::arg("kind") = "", nb::arg("skip_bad") = false, nb::arg("round") = false);
     bind_named_lines(json);
 
     m.def(

@@ -176,6 +176,7 @@ class NamedLines : public NamedRows, public Lines {
             if (problem.empty() && is_row) end_row();
             if (!problem.empty()) {
                 drop_row();
+                drop_rounded();
                 kind = kind_before;
                 keep_labels(n());
                 weights.shrink(std::min(weights.size(), n()));
@@ -196,6 +197,7 @@ class NamedLines : public NamedRows, public Lines {
         double y = 0;
         const Decimal d = whole_decimal(token, y);
         if (d == Decimal::good) return number_label(y, token);
+        if (d == Decimal::inexact) return inexact_label(token);
         if (d == Decimal::too_large) return wrong("label " + quoted(token) + " is too large for float64");
         if (says_not_finite(token)) return wrong("expected a finite label, found " + quoted(token));
         if (utf8_length(token.data(), token.data() + token.size()) < 0)

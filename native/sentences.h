@@ -212,7 +212,11 @@ class AttributeLines : public SentenceLines {
         double value = 1;
         if (p < end && p + 1 < end) {
             const std::string_view text(p + 1, size_t(end - p - 1));
-            if (whole_decimal(text, value) != Decimal::good || !std::isfinite(value))
+            const Decimal d = whole_decimal(text, value);
+            if (d == Decimal::inexact)
+                return wrong("the value of " + quoted(whole) + " is an integer that no double holds: scale it first, "
+                             "or write it with a point for the nearest");
+            if (d != Decimal::good || !std::isfinite(value))
                 return wrong("expected a finite number behind the colon of " + quoted(whole) +
                              "; in a name a colon is written \\:");
         }

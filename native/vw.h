@@ -205,6 +205,7 @@ class VwRows final : public NamedLines {
     bool number(std::string_view t, const char* what, double& out) {
         const Decimal d = whole_decimal(t, out);
         if (d == Decimal::good) return true;
+        if (d == Decimal::inexact) return round(t, what);
         if (d == Decimal::too_large) return wrong(std::string(what) + " " + quoted(t) + " is too large for float64");
         if (says_not_finite(t)) return wrong(std::string("expected a finite ") + what + ", found " + quoted(t));
         return wrong(std::string("expected a number as ") + what + ", found " + (t.empty() ? "nothing" : quoted(t)));

@@ -69,7 +69,7 @@ def test_products_are_those_of_the_definition(seed, n_classes, sparse, bias, wei
         ([[1.0], [2.0]], [3, 3], "two classes"),
         ([[1.0], [2.0]], [0.5, 1], "continuous"),
         ([1.0, 2.0], [0, 1], "rows and columns"),
-        ([["a"], ["b"]], [0, 1], "numbers are expected"),
+        ([["a"], ["b"]], [0, 1], "number is expected"),
         (np.zeros((0, 2)), [], "no rows"),
     ],
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from novikoff.online_kernel import OnlineKernelPerceptron as OnlineKernelPerceptron
     from novikoff.perceptron import Perceptron as Perceptron
     from novikoff.pocket import Pocket as Pocket
+    from novikoff.rounding import RoundingWarning as RoundingWarning
     from novikoff.sequence_tagger import SequenceTagger as SequenceTagger
     from novikoff.sources.formats import open_source as open_source
     from novikoff.sources.libsvm import load as load
@@ -47,6 +48,7 @@ _HOMES = {
     "Perceptron": "novikoff.perceptron",
     "Pocket": "novikoff.pocket",
     "PolynomialExpansion": "novikoff.expansions",
+    "RoundingWarning": "novikoff.rounding",
     "SequenceTagger": "novikoff.sequence_tagger",
     "StructuredPerceptron": "novikoff.structured_perceptron",
     "Tagger": "novikoff.structured.tagger",
@@ -76,6 +78,7 @@ __all__ = [
     "Perceptron",
     "Pocket",
     "PolynomialExpansion",
+    "RoundingWarning",
     "SequenceTagger",
     "StructuredPerceptron",
     "Tagger",

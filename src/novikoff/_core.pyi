@@ -133,6 +133,10 @@ class _Lines:
     def n_skipped(self) -> int: ...
     @property
     def skipped(self) -> list[tuple[int, str]]: ...
+    @property
+    def n_rounded(self) -> int: ...
+    @property
+    def rounded(self) -> tuple[int, str]: ...
     def row_line(self, row: int, /) -> int: ...
 
 class LibsvmRows(_Lines):
@@ -147,6 +151,7 @@ class LibsvmRows(_Lines):
         label: str = "required",
         kind: str = "",
         skip_bad: bool = False,
+        round: bool = False,
     ) -> None: ...
     def append(self, other: LibsvmRows) -> None: ...
     @property
@@ -191,7 +196,9 @@ class _NamedLines(_Lines):
 class VwRows(_NamedLines):
     """Rows read from Vowpal Wabbit text."""
 
-    def __init__(self, *, label: str = "required", kind: str = "", skip_bad: bool = False) -> None: ...
+    def __init__(
+        self, *, label: str = "required", kind: str = "", skip_bad: bool = False, round: bool = False
+    ) -> None: ...
 
 class JsonRows(_NamedLines):
     """Rows read from JSON lines."""
@@ -206,6 +213,7 @@ class JsonRows(_NamedLines):
         label: str = "required",
         kind: str = "",
         skip_bad: bool = False,
+        round: bool = False,
     ) -> None: ...
 
 def number_cells(

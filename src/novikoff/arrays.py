@@ -3,12 +3,13 @@
 Read in place: C-ordered float32, float64 and uint8 arrays (also slices of rows or of leading
 columns, and memory-mapped files), and CSR with float32 or float64 values and int32 or int64 indices.
 Copied once: Fortran order, CSC and other sparse formats, other number types, CSR rows whose indices
-are not in order.
+are not in order. Numbers that no double holds are refused, or rounded where that is asked for
+(`rounding`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from hashlib import blake2b
 from numbers import Number
 from typing import Any
@@ -16,18 +17,28 @@ from typing import Any
 import numpy as np
 
 from novikoff import _core
+from novikoff.frames import column_array, frame_columns
+from novikoff.rounding import Rounding, as_array, as_doubles, is_plain
 
 IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 SPARSE_IN_PLACE = IN_PLACE[:2]
+INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def is_readable(X: Any) -> bool:
     """Whether the core can read `X` where it lies."""
     if isinstance(X, np.ndarray):
+        if type(X) is not np.ndarray and isinstance(X, (np.matrix, np.ma.MaskedArray)):
+            return False
         return X.ndim == 2 and X.dtype in IN_PLACE and _rows_contiguous(X)
     if getattr(X, "format", "") == "csr":
-        return X.dtype in SPARSE_IN_PLACE and X.indices.dtype == X.indptr.dtype
+        of_types = X.dtype in SPARSE_IN_PLACE and X.indices.dtype == X.indptr.dtype
+        return of_types and X.indices.dtype in INDICES and _arrays_contiguous(X)
     return False
+
+
+def _arrays_contiguous(X: Any) -> bool:
+    return all(a.flags.c_contiguous and a.flags.aligned for a in (X.data, X.indices, X.indptr))
 
 
 def is_sparse(X: Any) -> bool:
@@ -42,39 +53,120 @@ def _rows_contiguous(X: np.ndarray[Any, Any]) -> bool:
 
 
 def with_one_index_width(X: Any) -> Any:
-    """A CSR matrix whose two index arrays have one type, the wider of theirs; itself where they have."""
-    if X.indices.dtype == X.indptr.dtype:
+    """A CSR or CSC matrix whose index arrays are both int32 or both int64, the wider of theirs; or itself.
+
+    All arrays of it are contiguous.
+    """
+    wide: np.dtype[Any] = np.dtype(np.int32)
+    for indices in (X.indices, X.indptr):
+        if indices.dtype.kind not in "iu":
+            raise ValueError(f"the indices of the sparse X are of type {indices.dtype}: expected integers.")
+        if np.promote_types(indices.dtype, np.int32) != np.int32:
+            wide = np.dtype(np.int64)
+    if X.indices.dtype == X.indptr.dtype == wide and _arrays_contiguous(X):
         return X
     import scipy.sparse as sp  # here: whoever reads from files does without it
 
-    wide = np.promote_types(X.indices.dtype, X.indptr.dtype)
-    return sp.csr_array((X.data, X.indices.astype(wide), X.indptr.astype(wide)), shape=X.shape)
+    made = sp.csc_array if getattr(X, "format", "csr") == "csc" else sp.csr_array
+    # require: contiguous and aligned, of the machine's own byte order
+    arrays = [np.require(a, t, "CA") for a, t in ((X.data, None), (X.indices, wide), (X.indptr, wide))]
+    return made(tuple(arrays), shape=X.shape)
 
 
-def read_matrix(X: Any) -> Any:
-    """`X` as `rows_of` takes it: itself where that can be, else one copy. Its values are not looked at.
+def read_matrix(X: Any, rounding: str = "never") -> Any:
+    """`X` as `rows_of` takes it: itself where that can be, else one copy of doubles.
 
     For callers without scikit-learn, whose `check_array` the estimators use.
     """
     if is_readable(X):
         return X
-    if hasattr(X, "indptr") or hasattr(X, "tocsr"):
+    told = Rounding(rounding)
+    X = exact_rows(X, told)
+    told.warn(3)
+    if is_sparse(X):
         import scipy.sparse as sp
 
-        whole = (X.data, X.indices, X.indptr) if not hasattr(X, "tocsr") else X
-        X = sp.csr_array(whole, shape=X.shape)
+        X = sp.csr_array((X.data, X.indices, X.indptr) if not hasattr(X, "tocsr") else X, shape=X.shape)
         if X.dtype not in SPARSE_IN_PLACE:
             X = X.astype(np.float64)
         return with_one_index_width(X)
-    X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have rows and columns, but its shape is {X.shape}.")
-    if X.dtype not in IN_PLACE:
-        try:
-            X = X.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"X holds {X.dtype} values where numbers are expected.") from None
-    return np.ascontiguousarray(X)
+    return np.ascontiguousarray(X if X.dtype in IN_PLACE else X.astype(np.float64))
+
+
+def exact_rows(X: Any, rounding: Rounding) -> Any:
+    """`X` as a sparse matrix or an array of real numbers, each of which a double holds.
+
+    Nothing is copied that holds only such numbers: its shape, order and type are not looked at. What else
+    there may be, frames, lists, objects, becomes an array of doubles.
+    """
+    if hasattr(X, "indptr") or hasattr(X, "tocsr"):
+        return _exact_sparse(X, rounding)
+    columns = frame_columns(X)
+    if columns is not None:
+        return _exact_frame(X, columns, rounding)
+    if isinstance(X, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(X)
+        if masked.any():
+            at = np.argwhere(masked)[0].tolist()
+            raise ValueError(f"X{at} is masked: fill what is masked first (X.filled), or remove such rows.")
+        X = X.data
+    if isinstance(X, list | tuple):
+        _check_rectangular(X)
+    array = as_array(X)
+    if is_plain(array.dtype):
+        return array
+
+    def place(k: int) -> str:
+        return f"X[{', '.join(str(i) for i in np.unravel_index(k, array.shape))}]"
+
+    return as_doubles(array, rounding, place)
+
+
+def _exact_sparse(X: Any, rounding: Rounding) -> Any:
+    if hasattr(X, "indptr"):
+        X = with_one_index_width(X)
+    if is_plain(X.data.dtype if hasattr(X, "indptr") else X.dtype):
+        return X
+    import scipy.sparse as sp
+
+    rows = X.tocsr() if hasattr(X, "tocsr") else X
+
+    def place(k: int) -> str:
+        row = int(np.searchsorted(rows.indptr, k, side="right")) - 1
+        return f"X[{row}, {rows.indices[k]}]"
+
+    data = as_doubles(rows.data, rounding, place)
+    return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _exact_frame(X: Any, columns: Sequence[tuple[str, Any]], rounding: Rounding) -> Any:
+    out = np.empty((X.shape[0], len(columns)))
+    for j, (name, column) in enumerate(columns):
+        values, nulls = column_array(column)
+
+        def place(k: int, name: str = name) -> str:
+            return f"X[{k}, {name!r}]"
+
+        if nulls is not None:
+            values = values.copy()
+            values[nulls] = np.nan if values.dtype.kind in "fO" else values.dtype.type(0)
+        out[:, j] = as_doubles(values, rounding, place)
+        if nulls is not None:
+            out[nulls, j] = np.nan  # which is refused where the values are looked at
+    return out
+
+
+def _check_rectangular(X: Sequence[Any]) -> None:
+    """Name the first row of a ragged list."""
+    sizes = [len(row) if isinstance(row, Sized) else None for row in X]
+    for i, size in enumerate(sizes):
+        if size != sizes[0]:
+            first, this = ("no" if n is None else n for n in (sizes[0], size))
+            raise ValueError(
+                f"X is ragged: row 0 has {first} values, but row {i} has {this} (inhomogeneous)."
+            )
 
 
 def rows_of(X: Any) -> _core.Rows:

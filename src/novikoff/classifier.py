@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Self
@@ -16,21 +16,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import (
     _check_feature_names,
-    _check_sample_weight,
     _get_feature_names,
     check_array,
     check_is_fitted,
     column_or_1d,
 )
 
-from novikoff.arrays import is_readable, with_one_index_width
+from novikoff.arrays import exact_rows, is_readable, with_one_index_width
 from novikoff.labels import Classes, check_labels, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import PARAMETERS, Parameter, check_parameters
 from novikoff.report import Report
+from novikoff.rounding import Rounding
 from novikoff.sources.block import Csr
 from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.summary import margin_upper, summarize
+from novikoff.targets import label_array, read_weights
 from novikoff.training import Plan, Run
 
 
@@ -84,9 +85,10 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _check_feature_names(self, X, reset=False)
         if isinstance(X, Csr):
             X = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
-        elif isinstance(X, list | tuple):
-            _check_rectangular(X)
         if not is_readable(X) or 0 in X.shape:
+            rounding = Rounding(self.rounding)
+            X = exact_rows(X, rounding)
+            rounding.warn(4)
             X = check_array(
                 X,
                 accept_sparse="csr",
@@ -175,12 +177,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return known, labels
 
     def _read_weights(self, sample_weight: Any, X: Any) -> Floats | None:
-        if sample_weight is None:
-            return None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():  # which scikit-learn refuses by itself since 1.9
-            raise ValueError("sample_weight must hold at least one non-zero number.")
-        return np.ascontiguousarray(weights)
+        return None if sample_weight is None else read_weights(sample_weight, X.shape[0])
 
     def _weights(self, classes: Any, labels: Ints, sample_weight: Floats | None) -> Floats | None:
         """What multiplies each row's step: its own weight times its class's."""
@@ -414,22 +411,10 @@ def read_labels(y: Any) -> Any:
     """`y` as a one-dimensional array of class labels."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
-    if isinstance(y, list | tuple):
-        y = np.asarray(y)
-    if not (isinstance(y, np.ndarray) and y.ndim == 1):
+    y = label_array(y)
+    if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))
     return check_labels(y)
-
-
-def _check_rectangular(X: Sequence[Any]) -> None:
-    """Name the first row of a ragged list."""
-    sizes = [len(row) if isinstance(row, Sized) else None for row in X]
-    for i, size in enumerate(sizes):
-        if size != sizes[0]:
-            first, this = ("no" if n is None else n for n in (sizes[0], size))
-            raise ValueError(
-                f"X is ragged: row 0 has {first} values, but row {i} has {this} (inhomogeneous)."
-            )
 
 
 MORE_EPOCHS = "more epochs (max_epochs)"

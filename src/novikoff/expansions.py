@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from novikoff.arrays import read_matrix
+from novikoff.arrays import exact_rows, read_matrix
 from novikoff.conjunctions import pack
+from novikoff.rounding import Rounding
 
 MOST_COLUMNS = 1 << 22
 
@@ -59,6 +60,8 @@ class _Expansion(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self._names(names), dtype=object)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
+        exact = exact_rows(X, Rounding())  # refuses what no double holds
+        X = exact if sp.issparse(X) else X  # the names of a frame are looked at next
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=self._dtypes)
 
     def _check(self, X: Any) -> None:

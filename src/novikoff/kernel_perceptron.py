@@ -132,6 +132,7 @@ class KernelPerceptron(RowClassifier):
         "n_jobs",
         "verbose",
         "callback",
+        "rounding",
     )
     _table = KERNEL_PARAMETERS
     _dual: Fitted
@@ -158,6 +159,7 @@ class KernelPerceptron(RowClassifier):
         n_jobs: int | None = start("n_jobs"),
         verbose: int = start("verbose"),
         callback: Any = start("callback"),
+        rounding: str = start("rounding"),
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -177,6 +179,7 @@ class KernelPerceptron(RowClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.rounding = rounding
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

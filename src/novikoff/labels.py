@@ -75,12 +75,22 @@ class Classes:
 
     def find(self, y: Labels) -> Ints:
         """The index of each label, −1 for those that are not among the classes."""
+        if not self._share_a_type(y):
+            return np.array([self._index.get(label, -1) for label in y.tolist()], dtype=np.int32)
         if len(self.labels) == 2 and y.dtype.kind == "f":  # the common case, in a third of the time
             second: npt.NDArray[np.bool_] = y == self.labels[1]
             if (second | (y == self.labels[0])).all():
                 return second.astype(np.int32)
         places = np.minimum(np.searchsorted(self._sorted, y), len(self._sorted) - 1)
         return np.where(self._sorted[places] == y, self._order[places], -1).astype(np.int32)
+
+    def _share_a_type(self, y: Labels) -> bool:
+        """Whether NumPy compares these labels without rounding them: integers beyond 2⁵³ need one type."""
+        kinds = {y.dtype.kind, self.labels.dtype.kind}
+        if len(kinds) == 1 or not kinds <= set("iuf"):
+            return True
+        numbers = (a for a in (y, self.labels) if a.dtype.kind in "iu" and a.itemsize == 8 and a.size)
+        return all(int(a.min()) >= -(2**53) and int(a.max()) <= 2**53 for a in numbers)
 
     def meet(self, y: Labels, *, grow: bool) -> tuple[Classes, Ints]:
         """The classes with those of `y` added at the end, where that is allowed, and y's indices.
@@ -109,8 +119,14 @@ class Classes:
             second = y[int(np.argmax(labels < 0))]  # the first to come
             new = np.concatenate([new[new == second], new[new != second]])
         joined = np.concatenate([self.labels, new])  # at the end: no class changes its index
+        for label, held in zip([*self.labels.tolist(), *new.tolist()], joined.tolist(), strict=True):
+            if label != held:
+                raise ValueError(
+                    f"the label {label!r} is an integer that no double holds, and the other labels are of "
+                    "another type: use integers of one type, or text."
+                )
         if alone and precedes(*joined[1::-1].tolist()):
-            joined[:2] = joined[1::-1]
+            joined[:2] = joined[1::-1].copy()
         grown = Classes(joined)
         return grown, grown.find(y)
 

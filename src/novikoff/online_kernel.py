@@ -28,6 +28,7 @@ from novikoff.models.onlinestate import (
     plain_parameters,
 )
 from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
+from novikoff.rounding import exact_doubles
 from novikoff.sources.block import Csr
 
 KIND = "online kernel"  # of model files
@@ -435,11 +436,11 @@ def _numbers(x: Any) -> Floats | None:
         return None
     try:
         row = np.asarray(x)
-        if row.ndim == 1 and row.dtype.kind in "biuf":
-            return np.ascontiguousarray(row.reshape(1, -1), dtype=np.float64)
     except ValueError:
-        pass
-    return None
+        return None
+    if row.ndim != 1 or row.dtype.kind not in "biuf":
+        return None
+    return np.ascontiguousarray(exact_doubles(x, "x[{}]".format).reshape(1, -1))
 
 
 def _block(x: Any) -> Any:

@@ -17,6 +17,7 @@ ORDERS = ("shuffle", "cyclic", "worst")
 DRAWN_ORDERS = ("shuffle", "cyclic", "draw")
 TIES = ("positive", "mistake")
 MULTICLASS = ("joint", "ovr")
+ROUNDINGS = ("never", "nearest")
 PREDICT_WITH = ("voted", "averaged", "last")
 OTHER = "other"  # what labels become that are not the positive one
 FORMATS = ("libsvm", "vw", "jsonl", "csv", "tsv", "parquet", "arrow")
@@ -211,6 +212,14 @@ PARAMETERS = _table(
         "How to predict: 'voted' by all weight vectors of the run, 'averaged' or 'last'. "
         "May be changed after the fit.",
         *_one_of(*PREDICT_WITH),
+    ),
+    Parameter(
+        "rounding",
+        "never",
+        "What becomes of integers, timestamps, long doubles and fractions that no double holds. 'never': "
+        "they are refused, the first named. 'nearest': rounded to the nearest double, with a warning. "
+        "Decimals always mean the nearest double.",
+        *_one_of(*ROUNDINGS),
     ),
     Parameter(
         "classes",
@@ -505,6 +514,12 @@ STRUCTURED_PARAMETERS = PARAMETERS | _table(
 
 # Files, streams and the command line: what only they know, and what starts otherwise there.
 FILE_PARAMETERS = PARAMETERS | _table(
+    replace(
+        PARAMETERS["rounding"],
+        help="What becomes of integers (digits alone, or of a column's type) and times that no double holds. "
+        "'never': they are refused, the first named. 'nearest': rounded to the nearest double, with a "
+        "warning. Decimals always mean the nearest double.",
+    ),
     Parameter(
         "kernel",
         None,

@@ -93,6 +93,7 @@ class Perceptron(LinearClassifier):
         "n_jobs",
         "verbose",
         "callback",
+        "rounding",
     )
 
     def __init__(
@@ -117,6 +118,7 @@ class Perceptron(LinearClassifier):
         n_jobs: int | None = default("n_jobs"),
         verbose: int = default("verbose"),
         callback: Any = default("callback"),
+        rounding: str = default("rounding"),
     ) -> None:
         self.rule = rule
         self.average = average
@@ -137,6 +139,7 @@ class Perceptron(LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.rounding = rounding
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(

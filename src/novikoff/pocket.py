@@ -94,6 +94,7 @@ class Pocket(PerceptronClassifier):
         "n_jobs",
         "verbose",
         "callback",
+        "rounding",
     )
     _table = POCKET_PARAMETERS
     average = False
@@ -112,6 +113,7 @@ class Pocket(PerceptronClassifier):
         n_jobs: int | None = default("n_jobs"),
         verbose: int = default("verbose"),
         callback: Any = default("callback"),
+        rounding: str = default("rounding"),
     ) -> None:
         self.ratchet = ratchet
         self.fit_intercept = fit_intercept
@@ -124,6 +126,7 @@ class Pocket(PerceptronClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.rounding = rounding
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch.

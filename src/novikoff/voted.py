@@ -97,6 +97,7 @@ class VotedPerceptron(PerceptronClassifier):
         "n_jobs",
         "verbose",
         "callback",
+        "rounding",
     )
     _sequence: UpdateSequence
 
@@ -117,6 +118,7 @@ class VotedPerceptron(PerceptronClassifier):
         n_jobs: int | None = default("n_jobs"),
         verbose: int = default("verbose"),
         callback: Any = default("callback"),
+        rounding: str = default("rounding"),
     ) -> None:
         self.rule = rule
         self.predict_with = predict_with
@@ -132,6 +134,7 @@ class VotedPerceptron(PerceptronClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.rounding = rounding
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

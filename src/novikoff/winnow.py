@@ -95,6 +95,7 @@ class Winnow(RowClassifier):
         "random_state",
         "verbose",
         "callback",
+        "rounding",
     )
     _table = WINNOW_PARAMETERS
     exponents_: Ints
@@ -113,6 +114,7 @@ class Winnow(RowClassifier):
         random_state: Any = default("random_state"),
         verbose: int = default("verbose"),
         callback: Any = default("callback"),
+        rounding: str = default("rounding"),
     ) -> None:
         self.alpha = alpha
         self.threshold = threshold
@@ -123,6 +125,7 @@ class Winnow(RowClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.rounding = rounding
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:

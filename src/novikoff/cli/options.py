@@ -151,6 +151,7 @@ class Reading:
     delimiter: Annotated[str | None, option("delimiter", metavar="CHARACTER")] = default("delimiter")
     quote: Annotated[str | None, option("quote", metavar="CHARACTER")] = default("quote")
     skip_bad_lines: Annotated[bool, option("skip_bad_lines")] = default("skip_bad_lines")
+    rounding: Annotated[str, option("rounding")] = default("rounding")
     max_line: Annotated[int, option("max_line", metavar="BYTES")] = default("max_line")
     max_expansion: Annotated[int, option("max_expansion", metavar="TIMES")] = default("max_expansion")
     n_jobs: Annotated[int, option("n_jobs")] = default("n_jobs")

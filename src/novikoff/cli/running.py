@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
@@ -64,6 +65,20 @@ def runnable(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _run(command: Callable[..., None], given: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if category.__name__ == "RoundingWarning":  # by name: its module loads numpy
+                typer.echo(f"novikoff: warning: {message}", err=True)
+            else:
+                shown(message, category, *where, **more)
+
+        warnings.showwarning = show
+        _run_watched(command, given)
+
+
+def _run_watched(command: Callable[..., None], given: dict[str, Any]) -> None:
     try:
         command(**given)
         sys.stdout.flush()

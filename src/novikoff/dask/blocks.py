@@ -13,6 +13,7 @@ from novikoff.dask import loading
 from novikoff.dask.cluster import Session
 from novikoff.dask.shards import Shards, grouped, met, weights_by_class
 from novikoff.labels import Classes, check_labels
+from novikoff.targets import label_array
 
 
 @dataclass
@@ -93,7 +94,7 @@ def _rechunked(X: Any, y: Any, name: str) -> Any:
 
     known = is_array(X) and not any(np.isnan(n) for n in X.chunks[0])
     if not is_array(y):
-        y = np.asarray(y)
+        y = label_array(y) if name == "y" else np.asarray(y)
         if not known:
             raise ValueError(
                 f"{name} is an array in memory, but how many rows each block of X has is not known: give "
@@ -125,6 +126,7 @@ def load_blocks(
     classes: Any,
     class_weight: Any,
     known: Classes | None = None,
+    rounding: str = "never",
 ) -> Shards:
     """Shards in the workers' memory. `known` are the classes of a model that goes on."""
     blocks = read_collection(X, y, sample_weight)
@@ -133,7 +135,7 @@ def load_blocks(
     for group in grouped(len(blocks.Xs), n_shards, blocks.kind):
         own = slice(group.start, group.stop)
         weights = None if blocks.weights is None else blocks.weights[own]
-        shards.append(read(_named(blocks.kind, group), blocks.Xs[own], blocks.ys[own], weights))
+        shards.append(read(_named(blocks.kind, group), blocks.Xs[own], blocks.ys[own], weights, rounding))
     raw = session.compute(shards)
     survey = session.gather(session.each(loading.found, [(one,) for one in raw]))
     n_features = _same_width(survey, blocks.n_features)

@@ -13,6 +13,7 @@ from novikoff.dask.tasks import said
 from novikoff.labels import Classes, Labels, check_labels
 from novikoff.model import Floats, Scorer
 from novikoff.shardtraining import RowShard
+from novikoff.targets import label_array
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class RawRows:
     weights: Floats | None
 
 
-def read_rows(name: str, Xs: Sequence[Any], ys: Sequence[Any], weights: Sequence[Any] | None) -> RawRows:
+def read_rows(
+    name: str, Xs: Sequence[Any], ys: Sequence[Any], weights: Sequence[Any] | None, rounding: str = "never"
+) -> RawRows:
     """A shard of one or more blocks of rows."""
     try:
         for X, y in zip(Xs, ys, strict=True):
@@ -45,16 +48,16 @@ def read_rows(name: str, Xs: Sequence[Any], ys: Sequence[Any], weights: Sequence
         if weights is not None:
             for X, w in zip(Xs, weights, strict=True):
                 _check_length(X, w, "sample_weight", "weights")
-        X = _joined([_matrix(X) for X in Xs])
-        y = check_labels(np.concatenate([_column(y) for y in ys]))
+        X = _joined([_matrix(X, rounding) for X in Xs])
+        y = check_labels(np.concatenate([_column(label_array(y)) for y in ys]))
         w = None if weights is None else _weights(np.concatenate([_column(w) for w in weights]))
         return RawRows(name, X, y, w)
     except (ValueError, TypeError) as error:
         raise said(error, name) from None
 
 
-def _matrix(X: Any) -> Any:
-    X = read_matrix(X)
+def _matrix(X: Any, rounding: str = "never") -> Any:
+    X = read_matrix(X, rounding)
     if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
         X = in_order(X)
     return X
@@ -126,9 +129,10 @@ class Predictor:
     coef: Floats
     intercept: Floats
     classes: Labels
+    rounding: str = "never"
 
     def read(self, X: Any) -> Any:
-        X = _matrix(X)
+        X = _matrix(X, self.rounding)
         if X.shape[1] != self.coef.shape[1]:
             raise ValueError(f"X has {X.shape[1]} features, but the model has {self.coef.shape[1]}.")
         return X

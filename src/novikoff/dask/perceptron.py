@@ -78,6 +78,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         "n_jobs",
         "verbose",
         "callback",
+        "rounding",
         "mixing",
         "n_shards",
         "client",
@@ -104,6 +105,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         n_jobs: int | None = default("n_jobs"),
         verbose: int = default("verbose"),
         callback: Any = default("callback"),
+        rounding: str = default("rounding"),
         mixing: str = default("mixing", DISTRIBUTED_PARAMETERS),
         n_shards: int | None = default("n_shards", DISTRIBUTED_PARAMETERS),
         client: Any = default("client", DISTRIBUTED_PARAMETERS),
@@ -125,6 +127,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.rounding = rounding
         self.mixing = mixing
         self.n_shards = n_shards
         self.client = client
@@ -256,10 +259,13 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                 raise TypeError(
                     f"{next(iter(options))} is an option for reading files, but X is a {type(X).__name__}."
                 )
-            return load_blocks(own, X, y, sample_weight, self.n_shards, classes, self.class_weight, known)
+            return load_blocks(
+                own, X, y, sample_weight, self.n_shards, classes, self.class_weight, known, self.rounding
+            )
         for name, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
                 raise ValueError(f"files have their own labels and weights: leave out {name}.")
+        options = {"rounding": self.rounding} | options
         return load_files(own, X, self.n_shards, classes, self.class_weight, options, known)
 
     def _method(self, shards: Shards, order: str) -> LinearMethod:

@@ -29,13 +29,17 @@ def predicted(estimator: Any, X: Any, what: str, options: dict[str, Any]) -> Any
     classes = estimator.classes_
     coef, intercept = estimator._pair("coef_")
     coef = coef.toarray() if hasattr(coef, "toarray") else coef
-    ready = dask.delayed(loading.Predictor(coef, intercept, classes), name=f"novikoff-model-{uuid4().hex}")
+    predictor = loading.Predictor(coef, intercept, classes, getattr(estimator, "rounding", "never"))
+    ready = dask.delayed(predictor, name=f"novikoff-model-{uuid4().hex}")
     if are_paths(X):
         state = dask.delayed(
             features_state(estimator._features(coef.shape[1])), name=f"novikoff-{uuid4().hex}"
         )
         task = dask.delayed(predict_file, pure=False)
-        parts = [task(ready, state, path, {"n_jobs": 1} | options, what) for path in file_names(X)]
+        parts = [
+            task(ready, state, path, {"n_jobs": 1, "rounding": estimator.rounding} | options, what)
+            for path in file_names(X)
+        ]
         sizes: Any = [np.nan] * len(parts)
     else:
         task = dask.delayed(getattr(loading, what), pure=False)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from novikoff import kernelfitting
@@ -118,12 +117,12 @@ class KernelModel:
         return (self.scores(block.X, n_jobs) for block in blocks)
 
     def _rows(self, X: Any) -> Any:
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        X = read_matrix(X)
         if len(X.shape) != 2 or X.shape[1] != self.n_features:
             expected = f"rows of {self.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
         X = X if self.scaling is None else self.scaling.transform(X)
-        return sound(read_matrix(X))
+        return sound(read_matrix(X))  # scaled ones are blocks of their own
 
     # -- files
     def save(self, path: str | os.PathLike[str]) -> None:

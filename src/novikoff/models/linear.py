@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.arrays import is_readable
+from novikoff.arrays import read_matrix
 from novikoff.model import Floats, Model, Scorer
 from novikoff.models import modelstate
 from novikoff.models.modelfile import Arrays, Facts, write_file
@@ -131,10 +131,8 @@ class LinearModel:
         return self._scorer[1]
 
     def _rows(self, X: Any) -> Any:
-        if not isinstance(X, Csr) and getattr(X, "format", "csr") != "csr":
-            X = X.tocsr()
-        if not isinstance(X, Csr) and not is_readable(X) and not hasattr(X, "format"):
-            X = np.ascontiguousarray(X, dtype=np.float64)
+        if not isinstance(X, Csr):
+            X = read_matrix(X)
         if len(X.shape) != 2 or X.shape[1] != self.model.n_features:
             expected = f"rows of {self.model.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")

@@ -30,10 +30,11 @@ import numpy.typing as npt
 
 from novikoff.models import modelstate
 from novikoff.outfile import replacing
+from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Csr, Floats, Labels
 from novikoff.sources.source import Skipped, Source
 
-MAGIC = b"novikoff cache 1"
+MAGIC = b"novikoff cache 2"  # 1: integers that no double holds may have been rounded
 FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its digest, the magic again
 
 
@@ -58,7 +59,7 @@ class CachedSource(Source):
         self.source, self.path = source, path
         self.name, self.format, self.size = source.name, source.format, source.size
         self.files, self.options, self.can_reread = source.files, source.options, True
-        self.skipped = Skipped()
+        self.skipped, self.rounded = Skipped(), Rounding()
         self._key = {"digest": source.digest(), "size": source.size, "options": source.options}
         self._directory: dict[str, Any] | None = None
         self._descriptor = -1  # of the cache, from when it was found or written
@@ -82,6 +83,7 @@ class CachedSource(Source):
                 return
             features = modelstate.features_from_state(directory["features"], arrays, None)
             Skipped(**directory["skipped"])
+            Rounding().add(*directory["rounded"])
             if not (isinstance(directory["blocks"], list) and isinstance(directory["labels"], list)):
                 return
         except (OSError, ValueError, KeyError, TypeError):
@@ -97,7 +99,8 @@ class CachedSource(Source):
         if self._directory is None:
             yield from self._written(reuse)
             return
-        self.skipped = Skipped(**self._directory["skipped"])
+        self.skipped, self.rounded = Skipped(**self._directory["skipped"]), Rounding()
+        self.rounded.add(*self._directory["rounded"])
         buffer, rows = bytearray(), 0
         for entry in self._directory["blocks"]:
             try:
@@ -110,6 +113,7 @@ class CachedSource(Source):
             buffer = view.obj  # type: ignore[assignment]
             rows += block.n_rows
             yield block
+        self._warn_rounded()
 
     def _read(self, entry: dict[str, Any], buffer: bytearray) -> memoryview:
         """The bytes of a block, in `buffer` where they fit into it."""
@@ -135,7 +139,8 @@ class CachedSource(Source):
             for block in self.source.blocks(reuse=reuse):
                 entries.append(_write_block(file, block, known))
                 yield block
-            self.skipped = self.source.skipped
+            self.skipped, self.rounded = self.source.skipped, self.source.rounded
+            self._has_warned = True  # by the source
             said, arrays = modelstate.features_state(self.source.features)
             directory = {
                 "key": self._key,
@@ -143,6 +148,7 @@ class CachedSource(Source):
                 "labels": list(known),
                 "blocks": entries,
                 "skipped": vars(self.skipped),
+                "rounded": [self.rounded.count, self.rounded.first],
             }
             _write_directory(file, directory, arrays)
             file.flush()

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from novikoff import _core
+from novikoff.rounding import EXACT_UP_TO, INTEGER, nearest_double
 from novikoff.sources.block import Floats, Labels
 from novikoff.sources.bytestream import Lines
 from novikoff.sources.columns import TableFeatures
 from novikoff.sources.dialect import NULLS, Dialect, numbered
-from novikoff.sources.encoding import LocalRows, MixedLabels, Unsound, dense_rows, encoded
+from novikoff.sources.encoding import BlockRounding, LocalRows, MixedLabels, Unsound, dense_rows, encoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +45,7 @@ class ParsedLines:
     before: int = 0  # lines before the first that was read here
     lines: Any = None  # of the rows, from 0; None when they are simply consecutive
     skipped: list[tuple[int, str]] = field(default_factory=list)
+    rounded: BlockRounding = field(default_factory=BlockRounding)
     problem: tuple[int | None, str] | None = None  # line from 0, what is wrong
 
 
@@ -92,12 +94,14 @@ class LineReader:
         *,
         label_optional: bool,
         skip_bad: bool,
+        rounding: str,
         buffers: Buffers,
     ) -> None:
         import pyarrow.csv
 
         self._features, self._places, self._dialect = features, places, dialect
         self._label_optional, self._skip_bad, self._buffers = label_optional, skip_bad, buffers
+        self._rounding = rounding
         self._names = numbered(n_columns)
         self._by_place = {place: features.columns[k] for k, place in places.items()}
         columns = {str(place): column for place, column in self._by_place.items()}
@@ -218,7 +222,7 @@ class LineReader:
                 may_open = mark == self._dialect.delimiter
         return is_open
 
-    def _table(self, text: bytes | memoryview) -> Any:
+    def _table(self, text: bytes | memoryview, convert: Any) -> Any:
         import pyarrow as pa
         import pyarrow.csv
 
@@ -226,16 +230,50 @@ class LineReader:
             pa.BufferReader(pa.py_buffer(text)),
             pyarrow.csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self._names),
             self._dialect.parse_options(),
-            self._convert,
+            convert,
         )
 
     def _read(self, text: bytes | memoryview, out: ParsedLines) -> None:
-        table = self._table(text)
+        table = self._table(text, self._convert)
         arrays = [c.chunk(0) if c.num_chunks == 1 else c.combine_chunks() for c in table.columns]
-        out.n_rows = table.num_rows
+        out.n_rows, out.rounded = table.num_rows, BlockRounding(self._rounding)
+        self._check_integers(text, dict(zip(table.column_names, arrays, strict=True)), out.rounded)
         out.local, out.labels, out.weights = encoded(
-            self._features, self._places, arrays, out.n_rows, self._label_optional
+            self._features, self._places, arrays, out.n_rows, self._label_optional, out.rounded
         )
+
+    def _check_integers(
+        self, text: bytes | memoryview, columns: dict[str, Any], rounding: BlockRounding
+    ) -> None:
+        """Look at the text of large numbers, which are read as doubles: digits alone may say another."""
+        import pyarrow as pa
+        import pyarrow.compute
+        import pyarrow.csv
+
+        large = []
+        for name, array in columns.items():
+            if pa.types.is_float64(array.type):
+                ends = pyarrow.compute.min_max(array)
+                if any(
+                    (end.as_py() or 0) >= EXACT_UP_TO
+                    for end in (ends["max"], pyarrow.compute.negate(ends["min"]))
+                ):
+                    large.append(name)
+        if not large:
+            return
+        convert = pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(large, pa.string()), include_columns=large, null_values=NULLS
+        )
+        for name, texts in zip(large, self._table(text, convert).columns, strict=True):
+            cells = [(cell or "").strip() for cell in texts.to_pylist()]
+            wrong = np.array(
+                [len(c) > 15 and bool(INTEGER.fullmatch(c)) and not nearest_double(c)[1] for c in cells]
+            )
+
+            def show(row: int, cells: list[str] = cells) -> tuple[str, float]:
+                return cells[row], nearest_double(cells[row])[0]
+
+            rounding.refuse(self._by_place[int(name)], wrong, show)
 
     def _message(self, error: Exception) -> str:
         text = str(error)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
+from novikoff.rounding import INTEGER, Rounding, as_doubles, nearest_double
 from novikoff.sources.block import Csr, Floats, Labels, Matrix
 from novikoff.sources.columns import FEATURES, NUMERIC, Column, TableFeatures
 
@@ -34,6 +35,42 @@ class Unsound(ValueError):
     def __init__(self, row: int | None, message: str) -> None:
         super().__init__(message)
         self.row = row
+
+
+class BlockRounding(Rounding):
+    """What becomes of a block's numbers that no double holds; `row` is that of the first."""
+
+    row = -1
+
+    def doubles(self, column: Column, values: npt.NDArray[Any]) -> Floats:
+        """The values of a column as doubles; `Unsound` for one that must not be rounded."""
+        rows: list[int] = []
+
+        def place(row: int) -> str:
+            rows.append(row)
+            return f"the column {column.name!r}"
+
+        try:
+            doubles = as_doubles(values, self, place)
+        except (ValueError, TypeError) as error:
+            raise Unsound(rows[-1] if rows else None, str(error).removesuffix(".")) from None
+        if rows and self.row < 0:
+            self.row = rows[0]
+        return doubles
+
+    def refuse(
+        self, column: Column, wrong: npt.NDArray[np.bool_], show: Callable[[int], tuple[Any, float]]
+    ) -> None:
+        """Refuse the first of the rows that are wrong, or note them; `show` gives (value, nearest)."""
+        if not wrong.any():
+            return
+        row = int(np.argmax(wrong))
+        try:
+            self.meet(int(np.count_nonzero(wrong)), *show(row), f"the column {column.name!r}")
+        except ValueError as error:
+            raise Unsound(row, str(error).removesuffix(".")) from None
+        if self.row < 0:
+            self.row = row
 
 
 def kind_of(type_: pa.DataType) -> str:
@@ -166,6 +203,7 @@ def encoded(
     arrays: Sequence[pa.Array],
     n_rows: int,
     label_optional: bool,
+    rounding: BlockRounding,
 ) -> tuple[LocalRows, Labels | None, Floats | None]:
     """A block's rows, labels and weights from its columns, which are those of `places`, in its order."""
     columns = [features.columns[k] for k in places]
@@ -174,18 +212,23 @@ def encoded(
         if column.kind == "label":
             labels = read_labels(array, column.name, optional=label_optional)
         elif column.kind == "weight":
-            weights = read_weights(column, array)
+            weights = read_weights(column, array, rounding)
     wanted = [each for each in zip(columns, arrays, strict=True) if each[0].kind in FEATURES]
-    return local_rows(wanted, n_rows, features), labels, weights
+    return local_rows(wanted, n_rows, features, rounding), labels, weights
 
 
-def local_rows(arrays: Sequence[tuple[Column, pa.Array]], n_rows: int, features: TableFeatures) -> LocalRows:
+def local_rows(
+    arrays: Sequence[tuple[Column, pa.Array]],
+    n_rows: int,
+    features: TableFeatures,
+    rounding: BlockRounding,
+) -> LocalRows:
     """Encode a block's columns, which are all columns of the recipe that make features, in its order."""
     numbers: dict[int, tuple[Floats, npt.NDArray[np.bool_] | None]] = {}
     for k, (column, array) in enumerate(arrays):
         _check_kind(column, array)
         if column.kind == "number":
-            numbers[k] = _numbers(column, array)
+            numbers[k] = _numbers(column, array, rounding)
     if features.is_plain and all(nulls is None for _, nulls in numbers.values()):
         dense = np.empty((n_rows, len(numbers)))
         for j, (values, _) in enumerate(numbers.values()):
@@ -204,7 +247,7 @@ def local_rows(arrays: Sequence[tuple[Column, pa.Array]], n_rows: int, features:
         elif column.kind == "text":
             _add_words(slots, column.name, array, features.ngrams)
         else:
-            _add_time(slots, column, array, number)
+            _add_time(slots, column, array, number, rounding)
         number += column.kind in NUMERIC
     return slots.rows()
 
@@ -271,13 +314,20 @@ def _stored(array: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | 
     return values if nulls is None else np.where(nulls, values.dtype.type(0), values), nulls
 
 
-def _numbers(column: Column, array: pa.Array) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
+def _numbers(
+    column: Column, array: pa.Array, rounding: BlockRounding
+) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
     """A column of numbers, 0 where it is null, and where it is."""
     import pyarrow as pa
     import pyarrow.types as types
 
     if types.is_decimal(array.type):  # through text, so that the result is the nearest double
-        array = array.cast(pa.string()).cast(pa.float64())
+        texts = array.cast(pa.string())
+        if array.type.scale <= 0 and array.type.precision > 15:  # integers
+            given = np.array([text or "0" for text in texts.to_pylist()], dtype=object)
+            missing = np.array(texts.is_null().to_pylist(), dtype=bool)
+            return rounding.doubles(column, given), missing if missing.any() else None
+        array = texts.cast(pa.float64())
     values, nulls = _stored(array)
     with np.errstate(over="ignore", invalid="ignore"):
         sound = values.dtype.kind != "f" or math.isfinite(values.sum())
@@ -287,6 +337,8 @@ def _numbers(column: Column, array: pa.Array) -> tuple[Floats, npt.NDArray[np.bo
             row = int(wrong[0])
             shown = "NaN" if np.isnan(values[row]) else "infinity"
             raise Unsound(row, f"the column {column.name!r} holds {shown}; a number must be finite")
+    if values.dtype.kind != "f":
+        return rounding.doubles(column, values), nulls
     return values.astype(np.float64, copy=False), nulls
 
 
@@ -354,7 +406,7 @@ def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
     )
 
 
-def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int) -> None:
+def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int, rounding: BlockRounding) -> None:
     name, kind = column.name, kind_of(array.type)
     stored, nulls = _stored(array)
     ticks = stored.astype(np.int64)
@@ -364,9 +416,16 @@ def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int) -> No
     if kind == "duration":
         second = PER_DAY[unit] // PER_DAY["s"]
         values = ticks / second
+        whole, rest, per = *np.divmod(ticks, second), second
     else:
         days, rest = np.divmod(ticks, PER_DAY[unit])
         values = days + rest / PER_DAY[unit]  # whole days and the rest apart: the same for every unit
+        whole, per = days, PER_DAY[unit]
+
+    def show(row: int) -> tuple[Any, float]:
+        return f"{array[row]} ({unit})", float(values[row])
+
+    rounding.refuse(column, _not_told(values, whole, rest, per), show)
     slots.add_number(values, number)
     if nulls is not None:
         slots.add_mark(nulls, f"{name}=null")
@@ -381,6 +440,22 @@ def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int) -> No
         add_part("weekday", (days + 3) % 7, WEEKDAYS)  # 1970-01-01 was a Thursday
     if column.kind in ("timestamp", "time"):
         add_part("hour", rest // (PER_DAY[unit] // 24), HOURS)
+
+
+def _not_told(values: Floats, whole: Integers, rest: Integers, per: int) -> npt.NDArray[np.bool_]:
+    """Which times their doubles do not tell: the tick nearest to values = whole + rest/per is another.
+
+    Most times are no doubles in days, as most decimals are none; but as long as each leads back to its own
+    tick, none becomes another. A time that is whole in a coarser unit, three digits at a time, need only be
+    told in that. Microseconds are told in days from 1790 to 2149, nanoseconds never.
+    """
+    wrong = np.ones(len(values), dtype=bool)
+    step = 1
+    while wrong.any() and (step == 1 or per % step == 0) and step <= per:
+        back = np.rint((values - whole) * (per // step))
+        wrong &= (rest % step != 0) | (back != rest // step)
+        step *= 1000
+    return wrong
 
 
 def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
@@ -401,6 +476,13 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
         values = ["" if value == "nan" else value for value in values]
     used = np.zeros(len(values), dtype=bool)
     used[codes] = True
+    for k in np.flatnonzero(used).tolist():
+        if len(values[k]) > 15 and INTEGER.fullmatch(values[k]) and not nearest_double(values[k])[1]:
+            raise Unsound(
+                int(np.argmax(codes == k)),
+                f"the label {values[k]} in the column {name!r} is an integer that no double holds: make "
+                "labels text, as by a letter in front",
+            )
     numbers = np.array([_number(text) for text in values])
     empty = np.array([not text for text in values])
     if np.any(used & empty):
@@ -426,11 +508,11 @@ def _number(text: str) -> float:
     return math.nan
 
 
-def read_weights(column: Column, array: pa.Array) -> Floats:
+def read_weights(column: Column, array: pa.Array, rounding: BlockRounding) -> Floats:
     """Sample weights: finite, and not below 0."""
     if kind_of(array.type) != "number":
         raise Unsound(None, f"the weights' column {column.name!r} is of type {array.type}: expected numbers")
-    weights, nulls = _numbers(column, array)
+    weights, nulls = _numbers(column, array, rounding)
     wrong = weights < 0 if nulls is None else (weights < 0) | nulls
     if np.any(wrong):
         row = int(np.argmax(wrong))

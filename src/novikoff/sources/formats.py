@@ -86,7 +86,8 @@ def open_source(
         What the format at hand takes besides. All formats of lines: `n_jobs`, threads that parse (default −1,
         all cores); `block_size`, bytes of text in a block; `labelled=False` when rows may come without
         labels; `skip_bad_lines=True` to pass over malformed lines, which `source.skipped` then counts and
-        shows.
+        shows. All formats: `rounding="nearest"` to round integers and times that no double holds, with a
+        warning, instead of refusing them.
         LIBSVM: `zero_based` (default False), whether features are counted from 0; `n_features`, columns there
         are, when not as many as the largest index asks for.
         All others: `hash_bits`, 2**hash_bits columns instead of an exact vocabulary; `seed` of the hash.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from novikoff import _core
+from novikoff.parameters import PARAMETERS
 from novikoff.sources.bytestream import ByteStream
 from novikoff.sources.features import Features
 from novikoff.sources.named_text import BLOCK_SIZE, NamedParser, named_source
@@ -25,6 +26,7 @@ def open_text(
     ignore: Iterable[str] = (),
     labelled: bool = True,
     skip_bad_lines: bool = False,
+    rounding: str = "never",
     n_jobs: int | None = -1,
     block_size: int = BLOCK_SIZE,
 ) -> TextSource[NamedParser]:
@@ -33,6 +35,7 @@ def open_text(
     `label` and `weight` are the keys of a row's label and weight, `ignore` those of what is no feature.
     """
     ignored = [ignore] if isinstance(ignore, str) else list(ignore)
+    PARAMETERS["rounding"].check(rounding)
 
     def make_parser(kind: str) -> NamedParser:
         return _core.JsonRows(
@@ -43,6 +46,7 @@ def open_text(
             label="required" if labelled else "optional",
             kind=kind,
             skip_bad=bool(skip_bad_lines),
+            round=rounding == "nearest",
         )
 
     return named_source(

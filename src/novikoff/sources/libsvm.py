@@ -34,6 +34,7 @@ def load(
     max_line: int = ...,
     max_expansion: int = ...,
     block_size: int = ...,
+    rounding: str = ...,
 ) -> tuple[sp.csr_array, Labels]: ...
 @overload
 def load(
@@ -47,6 +48,7 @@ def load(
     max_line: int = ...,
     max_expansion: int = ...,
     block_size: int = ...,
+    rounding: str = ...,
 ) -> tuple[sp.csr_array, Labels, npt.NDArray[np.int64]]: ...
 def load(
     path: Paths,
@@ -59,10 +61,12 @@ def load(
     max_line: int = MAX_LINE,
     max_expansion: int = MAX_EXPANSION,
     block_size: int = BLOCK_SIZE,
+    rounding: str = "never",
 ) -> tuple[sp.csr_array, Labels] | tuple[sp.csr_array, Labels, npt.NDArray[np.int64]]:
     """Read a file in LIBSVM (SVMlight) format.
 
-    Every number is the double nearest to the text, as `float` would give. Stored zeros stay stored.
+    Every decimal is the double nearest to the text, as `float` would give; an integer, digits alone, is what
+    it says, and refused where no double holds it, unless `rounding` says otherwise. Stored zeros stay stored.
 
     Parameters
     ----------
@@ -86,6 +90,8 @@ def load(
         How many times its size a compressed file may expand to; up to 64 MiB are never refused.
     block_size : default 2 MiB
         Bytes read at once. Never changes a result.
+    rounding : default 'never'
+        'nearest' takes the nearest double for integers that no double holds, and warns.
 
     Returns
     -------
@@ -115,16 +121,25 @@ def load(
     >>> y
     array([ 1, -1])
     """
+    PARAMETERS["rounding"].check(rounding)
     single = _check(zero_based, n_features, dtype, n_jobs, block_size)
     stream = ByteStream(path, max_line=max_line, max_expansion=max_expansion)
     limit = -1 if n_features is None else int(n_features)
 
     def make_parser(kind: str) -> _core.LibsvmRows:
-        return _core.LibsvmRows(single=single, zero_based=bool(zero_based), n_features=limit, kind=kind)
+        return _core.LibsvmRows(
+            single=single,
+            zero_based=bool(zero_based),
+            n_features=limit,
+            kind=kind,
+            round=rounding == "nearest",
+        )
 
     rows = make_parser("")
-    for parsed in ParsedInOrder(stream, make_parser, n_jobs, int(block_size))(reuse=True):
+    parsed_in_order = ParsedInOrder(stream, make_parser, n_jobs, int(block_size))
+    for parsed in parsed_in_order(reuse=True):
         rows.append(parsed.parser)
+    parsed_in_order.rounded.warn()
     if rows.n == 0:
         what = "only blank lines and comments" if rows.lines else "nothing"
         plural = "file holds" if len(stream.names) == 1 else "files hold"
@@ -151,10 +166,12 @@ def open_text(
     n_features: int | None = None,
     labelled: bool = True,
     skip_bad_lines: bool = False,
+    rounding: str = "never",
     n_jobs: int | None = -1,
     block_size: int = BLOCK_SIZE,
 ) -> TextSource[_core.LibsvmRows]:
     """A stream of LIBSVM text as a source; the parameters are those of `novikoff.open_source`."""
+    PARAMETERS["rounding"].check(rounding)
     if features is None:
         if not isinstance(zero_based, bool | np.bool_ | None):
             raise ValueError(f"zero_based must be True or False, not {zero_based!r}.")
@@ -182,6 +199,7 @@ def open_text(
             label="required" if labelled else "optional",
             kind=kind,
             skip_bad=bool(skip_bad_lines),
+            round=rounding == "nearest",
         )
 
     return TextSource(

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+from novikoff.rounding import Rounding
 from novikoff.sources.block import Block
 from novikoff.sources.features import Features
 
@@ -50,6 +51,14 @@ class Source(ABC):
     files: tuple[str, ...] = ()  # their names, where there are any
     options: dict[str, Any] = {}  # how it was opened, as far as that shapes the rows  # noqa: RUF012
     skipped: Skipped
+    rounded: Rounding  # numbers of the last pass that no double holds, where they are rounded
+    _has_warned = False
+
+    def _warn_rounded(self) -> None:
+        """Say once, after a pass, what was rounded."""
+        if self.rounded.count and not self._has_warned:
+            self._has_warned = True
+            self.rounded.warn(3)
 
     @abstractmethod
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:

@@ -23,13 +23,22 @@ import numpy as np
 
 from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
+from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Floats, Labels
 from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
 from novikoff.sources.columnar import ColumnarFile
 from novikoff.sources.columns import TableFeatures, recipe
 from novikoff.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
 from novikoff.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
-from novikoff.sources.encoding import LocalRows, MixedLabels, Unsound, encoded, kind_of, placed
+from novikoff.sources.encoding import (
+    BlockRounding,
+    LocalRows,
+    MixedLabels,
+    Unsound,
+    encoded,
+    kind_of,
+    placed,
+)
 from novikoff.sources.features import Features, NamedFeatures
 from novikoff.sources.source import Skipped, Source, ending
 from novikoff.sources.text import no_rows
@@ -88,6 +97,8 @@ class TableSource(Source):
         False when rows may have no label, as in predicting.
     skip_bad_lines : default False
         Whether lines of CSV and TSV that cannot be read are passed over and counted in `skipped`.
+    rounding : default 'never'
+        'nearest' rounds integers and times that no double holds, and warns.
     block_size : default 1 MiB
         Bytes of text, or of numbers, that a block has about. Never changes a result.
     n_jobs : default −1
@@ -130,6 +141,7 @@ class TableSource(Source):
         seed: int = PARAMETERS["seed"].default,
         labelled: bool = True,
         skip_bad_lines: bool = False,
+        rounding: str = "never",
         block_size: int = BLOCK_SIZE,
         n_jobs: int | None = -1,
         max_line: int = MAX_LINE,
@@ -148,6 +160,7 @@ class TableSource(Source):
                 raise ValueError(f"{name} must be one ASCII character, not {mark!r}.")
         for name, given in (("n_jobs", n_jobs), ("hash_bits", hash_bits), ("seed", seed)):
             PARAMETERS[name].check(given)
+        PARAMETERS["rounding"].check(rounding)
         if format is not None and format not in FORMATS:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
         if features is not None and not isinstance(features, TableFeatures):
@@ -158,7 +171,8 @@ class TableSource(Source):
         self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
         self.files = tuple(self._stream.names) if self.can_reread else ()
-        self.skipped = Skipped()
+        self.skipped, self.rounded = Skipped(), Rounding()
+        self._rounding = rounding
         self._label_optional, self._skip_bad = not labelled, bool(skip_bad_lines)
         self._block_size, self._n_jobs = int(block_size), n_jobs
         self._skip_lines = int(skip_lines)
@@ -215,7 +229,7 @@ class TableSource(Source):
         return self._stream.digest()
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
-        self.skipped = Skipped()
+        self.skipped, self.rounded = Skipped(), Rounding()
         buffers = Buffers()
         read = self._columnar_blocks() if self._look is None else self._text_blocks(buffers)
         return ending(read, self._checked(read, buffers if reuse else None))
@@ -231,12 +245,16 @@ class TableSource(Source):
                     is_text = this
                 elif this != is_text:
                     raise ValueError(f"{part.where(0)}: {MixedLabels(0, part.labels[0], is_text)}.")
+            if part.rounded.count:
+                where = part.where(part.rounded.row)
+                self.rounded.add(part.rounded.count, f"{part.rounded.first}, {where}")
             X = placed(part.local, self.features)
             yield Block(X, part.labels, part.weights, part.consumed, part.where)
             if buffers is not None and part.local.dense is not None:
                 buffers.give_back(part.local.dense)
         if part is None:
             raise no_rows(self.name, self.skipped)
+        self._warn_rounded()
 
     # CSV and TSV
 
@@ -299,6 +317,7 @@ class TableSource(Source):
             dialect,
             label_optional=self._label_optional,
             skip_bad=self._skip_bad,
+            rounding=self._rounding,
             buffers=buffers,
         )
 
@@ -359,17 +378,17 @@ class TableSource(Source):
         n_rows = max(4 * self._block_size // (8 * len(columns)), 1)
         row = 0
         for batch, part in file.batches(columns, n_rows, use_threads=threads(self._n_jobs) > 1):
-            where = partial(_row, name, row)
+            where, rounded = partial(_row, name, row), BlockRounding(self._rounding)
             try:
                 local, labels, weights = encoded(
-                    self.features, places, batch.columns, batch.num_rows, self._label_optional
+                    self.features, places, batch.columns, batch.num_rows, self._label_optional, rounded
                 )
             except Unsound as error:
                 raise ValueError(f"{name if error.row is None else where(error.row)}: {error}.") from None
             row += batch.num_rows
             consumed = before + int(part * (self.size or 0) / len(self._stream.names))
             if batch.num_rows:
-                yield _Read(local, labels, weights, consumed, where)
+                yield _Read(local, labels, weights, consumed, where, rounded)
 
 
 @dataclass(slots=True)
@@ -381,6 +400,7 @@ class _Read:
     weights: Floats | None
     consumed: int
     where: Callable[[int], str]
+    rounded: BlockRounding
 
 
 class _Place:
@@ -406,7 +426,7 @@ class _Place:
             raise ValueError(f"{name}, line {self._lines + 1}: {lines.problem}.")
         if parsed.local is not None and parsed.n_rows:
             where = partial(_line, name, first, parsed.lines)
-            yield _Read(parsed.local, parsed.labels, parsed.weights, lines.consumed, where)
+            yield _Read(parsed.local, parsed.labels, parsed.weights, lines.consumed, where, parsed.rounded)
 
 
 def _line(name: str, first: int, lines: Any, row: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
+from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Floats, Labels, Matrix
 from novikoff.sources.bytestream import ByteStream, Lines, check_whole
 from novikoff.sources.features import Features
@@ -46,6 +47,14 @@ class Parser(Protocol):
     @property
     def skipped(self) -> list[tuple[int, str]]:
         """The first few of them: line from zero, what is wrong."""
+
+    @property
+    def n_rounded(self) -> int:
+        """Integers that no double holds."""
+
+    @property
+    def rounded(self) -> tuple[int, str]:
+        """The first of them: line from zero, its text."""
 
     def parse(self, text: Any, /) -> bool:
         """Read whole lines; False leaves the reason in `problem`."""
@@ -83,16 +92,16 @@ class ParsedInOrder(Generic[P]):
         self._stream, self._make_parser, self._block_size = stream, make_parser, block_size
         self._count = threads(n_jobs)
         self.kind = ""
-        self.skipped = Skipped()
+        self.skipped, self.rounded = Skipped(), Rounding()
 
     def __call__(self, *, reuse: bool) -> Generator[Parsed[P], None, None]:
         """One pass. With `reuse` a parser is valid until the next is asked for."""
-        self.kind, self.skipped = "", Skipped()
+        self.kind, self.skipped, self.rounded = "", Skipped(), Rounding()
         return self._pass(reuse)
 
     def _pass(self, reuse: bool) -> Generator[Parsed[P], None, None]:
         blocks = self._stream.blocks(self._block_size)
-        place = _Place(self._stream, self.skipped)
+        place = _Place(self._stream, self.skipped, self.rounded)
         idle: list[P] = []
 
         def parser() -> P:
@@ -171,8 +180,8 @@ class ParsedInOrder(Generic[P]):
 class _Place:
     """Where in the files the blocks come to stand."""
 
-    def __init__(self, stream: ByteStream, skipped: Skipped) -> None:
-        self._names, self._skipped = stream.names, skipped
+    def __init__(self, stream: ByteStream, skipped: Skipped, rounded: Rounding) -> None:
+        self._names, self._skipped, self._rounded = stream.names, skipped, rounded
         self._file, self._lines = 0, 0  # lines of this file so far
 
     def of(self, parser: P, lines: Lines, sound: bool) -> Parsed[P]:
@@ -184,6 +193,9 @@ class _Place:
             for line, problem in parser.skipped:
                 self._skipped.add(f"{name}, line {before + line + 1}: {problem}.")
             self._skipped.count += parser.n_skipped - len(parser.skipped)
+        if parser.n_rounded:
+            line, text = parser.rounded
+            self._rounded.add(parser.n_rounded, f"{text} at {name}, line {before + line + 1}")
         self._lines += parser.lines
         problem = lines.problem if sound else parser.problem
         if problem:
@@ -230,13 +242,13 @@ class TextSource(Source, Generic[P]):
         self.name, self.format, self.features = stream.name, format, features
         self.size, self.can_reread = stream.size, stream.can_reread
         self.files = tuple(stream.names) if stream.can_reread else ()
-        self.skipped = Skipped()
+        self.skipped, self.rounded = Skipped(), Rounding()
         self._stream, self._rows = stream, rows
         self._parsed = ParsedInOrder(stream, make_parser, n_jobs, int(block_size))
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
         parsed_in_order = self._parsed(reuse=reuse)
-        self.skipped = self._parsed.skipped
+        self.skipped, self.rounded = self._parsed.skipped, self._parsed.rounded
         yield from ending(parsed_in_order, self._checked(parsed_in_order, reuse))
 
     def _checked(self, parsed_in_order: Iterator[Parsed[P]], reuse: bool) -> Iterator[Block]:
@@ -257,6 +269,7 @@ class TextSource(Source, Generic[P]):
             yield Block(X, labels, weights, parsed.consumed, where)
         if n_rows == 0:
             raise no_rows(self.name, self.skipped)
+        self._warn_rounded()
 
     def digest(self) -> str:
         return self._stream.digest()

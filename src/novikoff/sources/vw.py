@@ -7,6 +7,7 @@ tabs between; native/vw.h has the details.
 from __future__ import annotations
 
 from novikoff import _core
+from novikoff.parameters import PARAMETERS
 from novikoff.sources.bytestream import ByteStream
 from novikoff.sources.features import Features
 from novikoff.sources.named_text import BLOCK_SIZE, NamedParser, named_source
@@ -21,14 +22,19 @@ def open_text(
     seed: int | None = None,
     labelled: bool = True,
     skip_bad_lines: bool = False,
+    rounding: str = "never",
     n_jobs: int | None = -1,
     block_size: int = BLOCK_SIZE,
 ) -> TextSource[NamedParser]:
     """A stream of Vowpal Wabbit text as a source; the parameters are those of `novikoff.open_source`."""
+    PARAMETERS["rounding"].check(rounding)
 
     def make_parser(kind: str) -> NamedParser:
         return _core.VwRows(
-            label="required" if labelled else "optional", kind=kind, skip_bad=bool(skip_bad_lines)
+            label="required" if labelled else "optional",
+            kind=kind,
+            skip_bad=bool(skip_bad_lines),
+            round=rounding == "nearest",
         )
 
     return named_source(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.rounding import exact_doubles
 from novikoff.structured.weights import Floats
 
 FORBIDDEN = 2.0**40  # times the largest score: more than any matching can make up for
@@ -40,7 +41,7 @@ class Matching:
             )
 
     def _pairs(self, x: Any) -> Floats:
-        pairs = np.asarray(x, dtype=np.float64)
+        pairs = exact_doubles(x, "x.flat[{}]".format)
         if pairs.ndim != 3 or pairs.shape[0] > pairs.shape[1]:
             raise ValueError(
                 f"x has the shape {pairs.shape}: expected (left, right, features) with left ≤ right."

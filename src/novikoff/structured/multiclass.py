@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.rounding import exact_doubles
 from novikoff.structured.weights import Floats, Sparse, exact_dot
 
 
@@ -58,7 +59,7 @@ class Multiclass:
             raise ValueError(f"the label {y!r} is none of the classes {listed}.")
 
     def _row(self, x: Any) -> Floats:
-        row = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64).reshape(-1)
+        row = exact_doubles(x.toarray() if hasattr(x, "toarray") else x, "x[{}]".format).reshape(-1)
         return np.append(row, 1.0) if self.fit_intercept else row
 
     def features(self, x: Any, y: Any) -> Sparse:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.rounding import exact_doubles
 from novikoff.structured.weights import Floats
 
 
@@ -36,7 +37,7 @@ class Ranking:
             raise ValueError(f"y is {str(y)[:60]}: expected a list of the numbers 0 to {n - 1}, each once.")
 
     def _items(self, x: Any) -> Floats:
-        items = np.asarray(x, dtype=np.float64)
+        items = exact_doubles(x, "x.flat[{}]".format)
         if items.ndim != 2:
             raise ValueError(f"x has the shape {items.shape}: expected a row of numbers for each item.")
         return items

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from novikoff.averaging import mean_weights
 from novikoff.model import Enclosure, enclosed_square
 from novikoff.outward import UNIT, root_up
+from novikoff.rounding import exact_doubles, nearest_double
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -118,11 +119,16 @@ def checked(features: Any, where: str) -> Any:
                 )
             if not math.isfinite(value):
                 raise ValueError(f"features({where}) has {value} for {name!r}: expected finite numbers.")
+            if not nearest_double(value)[1]:
+                raise ValueError(
+                    f"features({where}) has {value} for {name!r}, which no double holds: subtract an offset "
+                    "or scale it first, or give float(...) of it, which is the nearest."
+                )
         return features
     if not isinstance(features, Sparse):
         features = _from_scipy(features) if hasattr(features, "tocoo") else _dense(features, where)
     if isinstance(features, Sparse):
-        indices, values = np.asarray(features.indices), np.asarray(features.values, dtype=np.float64)
+        indices, values = np.asarray(features.indices), _exact(features.values, where)
         if not len(indices):
             indices = indices.astype(np.int64)
         if indices.dtype.kind not in "iu" or indices.shape != values.shape or indices.ndim != 1:
@@ -153,15 +159,20 @@ def _from_scipy(features: Any) -> Sparse:
 
 def _dense(features: Any, where: str) -> Floats:
     try:
-        dense = np.asarray(features, dtype=np.float64)
+        found = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError):
-        dense = np.empty((0, 0))
+        found = np.empty((0, 0))
+    dense = _exact(features, where) if found.ndim == 1 else found
     if dense.ndim != 1 or isinstance(features, str):
         raise TypeError(
             f"features({where}) is a {type(features).__name__}: expected a dict of name → number, an array "
             "of one dimension, or a sparse vector."
         )
     return dense
+
+
+def _exact(values: Any, where: str) -> Floats:
+    return exact_doubles(values, lambda k: f"features({where}) at {k}")
 
 
 # ---- learners ----------------------------------------------------------------------------------------

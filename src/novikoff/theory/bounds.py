@@ -254,6 +254,7 @@ def bounds(
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
     watch: Any = None,
+    rounding: str = "never",
 ) -> Bounds:
     """Every bound that there is for these rows, beside what a perceptron made.
 
@@ -283,6 +284,8 @@ def bounds(
         As the model's fit had them, those of `class_weight` multiplied in: the bounds are those of the rows
         with their weights, and other weights are other rows.
     watch : callable, optional
+    rounding : {'never', 'nearest'}
+        Whether numbers that no double holds are refused, or rounded with a warning.
 
     Examples
     --------
@@ -301,6 +304,7 @@ def bounds(
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
         moderate=True,
+        rounding=rounding,
     )
     made = _made_by(model, problem, epochs) if model is not None else _one_run(problem, epochs)
     margin = getattr(model, "margin", margin) if made.rule == "margin" else margin

@@ -19,6 +19,7 @@ from novikoff import checker
 from novikoff.labels import Labels, as_text
 from novikoff.model import Floats, Scorer
 from novikoff.outfile import replacing
+from novikoff.targets import label_array
 from novikoff.theory import wholes
 from novikoff.theory.problem import Problem, read_problem
 from novikoff.theory.separability import Watch, decide
@@ -120,6 +121,7 @@ def certify(
     ties: str = "positive",
     time_limit: float | None = None,
     watch: Watch | None = None,
+    rounding: str = "never",
 ) -> Certificate:
     """What can be proved of labelled rows, in a form that `novikoff.checker` verifies.
 
@@ -140,6 +142,9 @@ def certify(
         Seconds that the search may take, about.
     watch : optional
         Called with a text and, where known, the fraction that is done.
+    rounding : {'never', 'nearest'}
+        Whether numbers that no double holds are refused, or rounded with a warning: the claims
+        are then about the rounded rows.
 
     Returns
     -------
@@ -156,8 +161,10 @@ def certify(
     """
     if ties not in ("positive", "mistake"):
         raise ValueError(f"ties={ties!r} is not possible: expected 'positive' or 'mistake'.")
-    problem = read_problem(X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
-    y = np.asarray(y)
+    problem = read_problem(
+        X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, rounding=rounding
+    )
+    y = label_array(y)
     interrupted = False
     if trace is not None:
         _check_trace(trace, problem)

@@ -232,6 +232,7 @@ def diagnose(
     time_limit: float | None = 20.0,
     sample_weight: Any = None,
     watch: Watch | None = None,
+    rounding: str = "never",
 ) -> Diagnosis:
     """Look at labelled rows as someone does who has to learn from them.
 
@@ -250,6 +251,8 @@ def diagnose(
         Factors on each row's step; rows of weight 0 are left out.
     watch : callable, optional
         Called as watch(text, fraction) while it works.
+    rounding : {'never', 'nearest'}
+        Whether numbers that no double holds are refused, or rounded with a warning.
 
     Returns
     -------
@@ -276,6 +279,7 @@ def diagnose(
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
         moderate=True,
+        rounding=rounding,
     )
     return diagnose_problem(
         problem,

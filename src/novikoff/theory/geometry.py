@@ -97,7 +97,12 @@ def direction(problem: Problem, u: Any) -> tuple[Floats, float]:
 
 # ---- radius and margins ------------------------------------------------------------------------------
 def radius(
-    X: Any, *, fit_intercept: bool = True, intercept_scaling: float = 1.0, sample_weight: Any = None
+    X: Any,
+    *,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    sample_weight: Any = None,
+    rounding: str = "never",
 ) -> float:
     """R: the largest norm of a row, with its bias coordinate, times its weight; rounded up.
 
@@ -113,6 +118,7 @@ def radius(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
+        rounding=rounding,
     )
     return problem.radius()
 
@@ -132,8 +138,9 @@ def margins(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> 
         Dense or sparse. With three classes or more the margin of a row is that against its best rival.
     u : array of the lifted space, (coef, intercept), or a fitted model
     kind : {'geometric', 'functional'}
-    **lift : fit_intercept=True, intercept_scaling=1.0, sample_weight=None
-        Weights multiply the margins; rows of weight 0 are left out.
+    **lift : fit_intercept=True, intercept_scaling=1.0, sample_weight=None, rounding="never"
+        Weights multiply the margins; rows of weight 0 are left out. Numbers that no double holds are refused,
+        or rounded with a warning ("nearest").
 
     Returns
     -------
@@ -403,6 +410,7 @@ def empirical_risk(
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
+    rounding: str = "never",
 ) -> float:
     """The share of rows that u gets wrong: the mean 0–1 loss, decided exactly, weighted by the weights.
 
@@ -425,6 +433,7 @@ def empirical_risk(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
+        rounding=rounding,
     )
     wrong = wrong_rows(problem, as_vector(problem, u), ties)
     return float(np.average(wrong, weights=problem.weights))

@@ -98,6 +98,7 @@ def best_in_hindsight(
     sample_weight: Any = None,
     max_iterations: int = 200,
     watch: Watch | None = None,
+    rounding: str = "never",
 ) -> Hindsight:
     """The least that the Freund–Schapire bound, or its L1 companion, can say about these rows.
 
@@ -115,6 +116,8 @@ def best_in_hindsight(
         Newton steps; the gap reached is in the result.
     watch : callable, optional
         Called as watch(text, None) now and then.
+    rounding : {'never', 'nearest'}
+        Whether numbers that no double holds are refused, or rounded with a warning.
 
     Examples
     --------
@@ -132,6 +135,7 @@ def best_in_hindsight(
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
         moderate=True,
+        rounding=rounding,
     )
     return solve(problem, norm=norm, epochs=epochs, gap=gap, max_iterations=max_iterations, watch=watch)
 

@@ -122,6 +122,7 @@ def max_margin(
     time_limit: float | None = None,
     start: Any = None,
     watch: Watch | None = None,
+    rounding: str = "never",
 ) -> MaxMargin:
     """Bracket the largest margin with which a hyperplane can separate the rows.
 
@@ -136,6 +137,7 @@ def max_margin(
     start : where to begin: a fitted linear estimator or model, (coef, intercept), a `MaxMargin` or a verdict
         `Separable`; by default a few epochs of the perceptron.
     watch : called as watch(text, fraction) after every pass.
+    rounding : "nearest" rounds numbers that no double holds, with a warning; "never" refuses them.
 
     Returns
     -------
@@ -148,7 +150,12 @@ def max_margin(
     ('1.000000 1.000000', [1], [[0.0, 1.0]])
     """
     problem = read_problem(
-        X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, sample_weight=sample_weight
+        X,
+        y,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+        sample_weight=sample_weight,
+        rounding=rounding,
     )
     if not (isinstance(gap, int | float) and 0 <= gap < math.inf):
         raise ValueError(f"gap={gap!r} is not possible: expected a number from 0 on, such as 1e-6.")

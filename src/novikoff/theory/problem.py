@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.arrays import in_order, is_sparse, read_matrix, rows_of
-from novikoff.labels import Labels, check_labels, number
+from novikoff.labels import Labels, number
 from novikoff.model import (
     BEYOND,
     Enclosure,
@@ -39,6 +39,8 @@ from novikoff.model import (
     raise_problem,
 )
 from novikoff.outward import LARGEST, UNIT, margin_down, root_up
+from novikoff.parameters import PARAMETERS
+from novikoff.targets import read_labels, read_weights
 
 Pairs = npt.NDArray[np.int64]
 
@@ -352,11 +354,13 @@ def read_problem(
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
     moderate: bool = False,
+    rounding: str = "never",
 ) -> Problem:
     """Check rows and labels, and bring them into the form that the core reads.
 
     Rows of weight 0 are removed. One class alone is accepted when the labels are −1 and +1, which need no
-    other class to be understood. `moderate` refuses values whose squares are beyond what floats can tell.
+    other class to be understood. `moderate` refuses values whose squares are beyond what floats can tell;
+    `rounding` says what becomes of numbers that no double holds: refused ("never"), or rounded ("nearest").
 
     >>> problem = read_problem([[2.0, 0.0], [0.0, 1.0]], [1, -1], fit_intercept=False)
     >>> problem.scores(np.array([1.0, -1.0])).tolist(), problem.radius()
@@ -366,16 +370,12 @@ def read_problem(
         raise ValueError(
             f"intercept_scaling={intercept_scaling!r} is not possible: expected a positive number."
         )
-    X, y = read_matrix(X), check_labels(np.asarray(y))
-    if y.ndim != 1 or len(y) != X.shape[0]:
-        raise ValueError(
-            f"X has {X.shape[0]} rows, but y has the shape {y.shape}: there must be one label a row."
-        )
+    PARAMETERS["rounding"].check(rounding)
+    X = read_matrix(X, rounding)
+    y = read_labels(y, X.shape[0])
     weights = None
     if sample_weight is not None:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-        if weights.shape != y.shape or not np.isfinite(weights).all() or (weights < 0).any():
-            raise ValueError("sample_weight must have one finite number a row, none of them negative.")
+        weights = read_weights(sample_weight, X.shape[0])
         if not weights.all():
             kept = np.flatnonzero(weights)
             X, y, weights = X[kept], y[kept], weights[kept]
@@ -384,7 +384,9 @@ def read_problem(
     classes, labels = number(y)
     if len(classes) == 1:
         if y.dtype.kind not in "if" or abs(int(classes[0])) != 1:
-            raise ValueError(f"there must be two classes, but every row has the label {classes[0].item()!r}.")
+            raise ValueError(
+                f"there must be two classes, but every row has the label {classes.tolist()[0]!r}."
+            )
         labels = np.full(len(y), int(classes[0] == 1), dtype=np.int32)
         classes = np.array([-1, 1], dtype=y.dtype)
     bias = float(intercept_scaling) if fit_intercept else 0.0

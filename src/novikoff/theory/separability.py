@@ -94,8 +94,12 @@ def separability(
     kernel: str | None = None,
     time_limit: float | None = None,
     watch: Watch | None = None,
+    rounding: str = "never",
 ) -> Verdict:
     """Can a linear threshold tell the classes apart? With a proof either way.
+
+    The verdict is about the doubles that the rows hold: an integer, timestamp or long double that no double
+    holds is refused, and a decimal (`decimal.Decimal`, or text) means the double nearest to it.
 
     Parameters
     ----------
@@ -106,6 +110,8 @@ def separability(
         different labels stand in the way
     time_limit : seconds after which the answer may be `Undecided`; None: as long as it takes
     watch : called as ``watch(text, fraction)`` now and then
+    rounding : ``"nearest"`` rounds numbers that no double holds, with a warning, and the verdict is about the
+        rounded rows; ``"never"`` refuses them
 
     Returns
     -------
@@ -127,7 +133,9 @@ def separability(
     >>> verdict.verdict, set(verdict.by_pair.values())
     ('inseparable', {'separable'})
     """
-    problem = read_problem(X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+    problem = read_problem(
+        X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, rounding=rounding
+    )
     if kernel is not None:
         return _under_kernel(problem, ties, kernel)
     return decide(problem, ties=ties, time_limit=time_limit, watch=watch)
@@ -461,8 +469,9 @@ class _Search:
         self.by_pair = {}
         result = None
         both = list(combinations(range(k), 2))
+        names = problem.classes.tolist()
         for number, (a, b) in enumerate(both):
-            name = problem.classes[a].item(), problem.classes[b].item()
+            name = names[a], names[b]
             self.by_pair[name] = "undecided"
             if self.clock.left <= 0:
                 continue
@@ -570,7 +579,7 @@ class _Search:
         if not self.problem.is_joint or verdict.by_pair is not None or isinstance(verdict, Undecided):
             return verdict
         if isinstance(verdict, Separable):
-            names = [c.item() for c in self.problem.classes]
+            names = self.problem.classes.tolist()  # which may be objects
             return replace(verdict, by_pair=dict.fromkeys(combinations(names, 2), "separable"))
         if self.by_pair is None:
             with suppress(KeyboardInterrupt):  # the verdict itself is known

@@ -183,6 +183,7 @@ def trace(
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
+    rounding: str = "never",
 ) -> Trace:
     """Run a perceptron from w = 0 and keep what the proof of its bound looks at, update by update.
 
@@ -208,6 +209,8 @@ def trace(
         rows each. By default as many as take about a second.
     fit_intercept, intercept_scaling, sample_weight
         As in the estimators. Rows of weight 0 are removed, and rows are numbered without them.
+    rounding : {'never', 'nearest'}
+        Whether numbers that no double holds are refused, or rounded with a warning.
 
     Examples
     --------
@@ -229,6 +232,7 @@ def trace(
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
         moderate=True,
+        rounding=rounding,
     )
     beta = margin if rule == "margin" else 0.0
     run = _Run(problem, Settings(rule=rule, ties=ties, margin=beta, bias_square=problem.bias**2))
