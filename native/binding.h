@@ -47,6 +47,8 @@ class Rows {
                     const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>& indptr, int64_t d, bool distinct) {
         if (data.dtype() != nb::dtype<T>() || indices.dtype() != nb::dtype<I>() || indptr.dtype() != nb::dtype<I>())
             return false;
+        for (auto* a : {&data, &indices, &indptr})
+            if (a->shape(0) > 1 && a->stride(0) != 1) throw std::invalid_argument("CSR arrays must be contiguous");
         const I* p = static_cast<const I*>(indptr.data());
         const int64_t n = int64_t(indptr.shape(0)) - 1;
         const int64_t stored = int64_t(std::min(data.shape(0), indices.shape(0)));

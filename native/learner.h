@@ -168,7 +168,8 @@ struct Learner {
         most_stored = std::max(most_stored, row.stored());
         largest_row = std::max(largest_row, std::max(norm, 0x1p-440) * (1 + double(most_stored + 8) * 4 * kUnit));
         measure(row, norm2_of_row, sample_weight);
-        if (norm2_of_row >= largest_norm2 && sample_weight >= heaviest) {
+        // A square that overflows is the measure of nothing: next to it infinity itself would be familiar.
+        if (norm2_of_row < 0x1p1000 && norm2_of_row >= largest_norm2 && sample_weight >= heaviest) {
             largest_norm2 = norm2_of_row;
             heaviest = sample_weight;
         }
@@ -190,7 +191,7 @@ struct Learner {
         const size_t n = 4 + norm2.size();
         if (known.size() != n && known.size() != n + 1) throw std::invalid_argument("the filter does not fit the classes");
         current_norm = known[0];
-        largest_norm2 = known[1];
+        largest_norm2 = known[1] < 0x1p1000 ? known[1] : -1;
         heaviest = known[2];
         sum_reach = known[3];
         std::copy(known.begin() + 4, known.begin() + int64_t(n), norm2.begin());
@@ -390,7 +391,7 @@ struct Learner {
         turned(bias, 1), turned(bias_sums, 1);
         if (stays_at_zero()) {
             mistakes = updates = 0;
-            step_sum = sum_reach = norm2[0] = 0;
+            step_sum = sum_reach = drift = norm2[0] = 0;
             current_norm = weight_norm();
             refresh_error();
         } else if (!tie_is_mistake) {
