@@ -260,8 +260,8 @@ Smallest smallest(Learner& m, const Rows& rows, const Visits& v, bool guarded, b
         for (int64_t c = 0; c < m.classes; ++c) {
             if (c == y || (guarded && (m.binary() ? y == 1 : c > y))) continue;
             double d = m.binary() ? (y ? s[0] : -s[0]) : s[y] - s[c], weight = v.weight(i);
-            const double least = result.value / weight;
-            if (d - 2.000002 * slack > least + std::fabs(least) * 0x1p-50) continue;
+            const double beaten = result.value / weight;
+            if (d - 2.000002 * slack > beaten + std::fabs(beaten) * 0x1p-50) continue;
             double value = m.difference(row, y, c, 0.0);
             if (value == 0) value = 0x1p-1074 * m.difference_sign(row, y, c, 0.0);
             bool tie_hurts = m.tie_is_mistake || (m.binary() ? y == 0 : c < y);
