@@ -189,7 +189,7 @@ def test_a_kernel_score_that_a_division_loses():
 def test_the_report_says_what_was_checked(name, values, tmp_path):
     whole = name != "rbf" and values == [1.0, 2.0]
     told = "" if whole else " for the kernel values as rounded"
-    model = KernelPerceptron(name, gamma=1, fit_intercept=False).fit(np.diag(values), [0, 1])
+    model = KernelPerceptron(name, gamma=1, ties="mistake", fit_intercept=False).fit(np.diag(values), [0, 1])
     line = f"separated: every row lies strictly on its own side, checked exactly{told}\n"
     assert line in str(model.report())
     model.save(tmp_path / "model")

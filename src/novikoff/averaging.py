@@ -33,7 +33,7 @@ def per_visit(scores: Floats, visits: float) -> Floats:
     """(n, columns) scores divided by the visits; rounding loses no sign and no first of the highest.
 
     >>> per_visit(np.array([[-5e-324, 5e-324, 1e-323]]), 4.0)
-    array([[-4.94065646e-324,  4.94065646e-324,  9.88131292e-324]])
+    array([[-5.e-324,  5.e-324,  1.e-323]])
     """
     if visits == 1:
         return scores
