@@ -9,6 +9,7 @@ import json
 import math
 import os
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -214,15 +215,12 @@ def test_no_forgery_is_believed_unless_it_is_true(seed):
 
 
 def words_hold(words, content, X, y):
-    """What the words say of the margin, by the margin itself and not by the witness."""
-    if len(content["classes"]) > 2 and len(X) > 4:
+    """What the words say of the margin of two classes, by the margin itself and not by the witness."""
+    if len(content["classes"]) > 2:
         return True  # too many faces to try
-    places = [content["classes"].index(str(int(label))) for label in y]
-    if len(content["classes"]) > 2 and max(places) < len(content["classes"]) - 1:
-        return True
-    square = margin_square(vectors(X, places, content["bias"])) if max(places) < 2 or len(X) <= 4 else None
-    if square is None:
-        return True
+    square = margin_of(
+        X.tobytes(), X.shape, tuple(content["classes"].index(str(k)) for k in y), content["bias"]
+    )
     if words.startswith("inseparable"):
         return square == 0
     if words.startswith("margin at most"):
@@ -230,3 +228,8 @@ def words_hold(words, content, X, y):
     if words.startswith("separable, with margin at least"):
         return square >= Fraction(float(words.split(";")[0].split()[-1])) ** 2
     return not words.startswith("separable") or square > 0
+
+
+@cache
+def margin_of(values, shape, places, bias):
+    return margin_square(vectors(np.frombuffer(values).reshape(shape), places, bias))
