@@ -360,11 +360,12 @@ struct Learner {
         drift += 1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) + double(row.stored() + 2) * 0x1p-1073;
         if (!(drift < INFINITY)) drift = INFINITY;
     }
-    // Whether w + tau * x is sure not to round: whole steps, x and w on the grid 2^-10, and all of them small.
+    // Whether w + tau * x is sure not to round: whole steps, x and w on the grid 2^-10, and all of them small. After
+    // some thousand updates nobody sees the difference, and looking at x would take time.
     template <class Row>
     NOVIKOFF_INLINE bool moves_exactly(const Row& row, double tau, double size, double length) const {
-        return (rule == Rule::perceptron || rule == Rule::margin) && tau == std::rint(tau) && size < 0x1p41 &&
-               length < 0x1p41 && (bias2 == 0 || bias2 == 1) && row.on_grid();
+        return (rule == Rule::perceptron || rule == Rule::margin) && updates <= 4096 && tau == std::rint(tau) &&
+               size < 0x1p41 && length < 0x1p41 && (bias2 == 0 || bias2 == 1) && row.on_grid();
     }
 
     template <class Row>
