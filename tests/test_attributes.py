@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import novikoff
 from novikoff import (
@@ -331,7 +332,12 @@ def test_a_pickled_model_is_what_it_was_and_a_clone_is_not_fitted(case: str) -> 
     model, rows, _ = fitted(case)
     lost = ("witness_", "problem_", "weights_") if isinstance(model, StructuredPerceptron) else ()
     check_same(pickle.loads(pickle.dumps(model)), model, rows, but=lost)
-    assert public(clone(model)) == set()
+    fresh = clone(model)
+    assert public(fresh) == set()
+    for name in ("report", "to_model", "to_linear"):
+        if hasattr(fresh, name):
+            with pytest.raises(NotFittedError):
+                getattr(fresh, name)()
 
 
 # ---- one shape for one name --------------------------------------------------------------------------

@@ -406,8 +406,9 @@ class KernelPerceptron(RowClassifier):
 
     def to_model(self) -> KernelModel:
         """The fitted model as a `KernelModel`, which shares its memory."""
-        model = self._fitted("model")
+        check_is_fitted(self)
         self._check_two()
+        model = self._dual
         kernel_state(model.kernel)  # says what is the matter, where it cannot be data
         params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
         if not isinstance(params["random_state"], Integral):

@@ -70,8 +70,9 @@ class LinearClassifier(PerceptronClassifier):
 
     def to_linear(self) -> LinearModel:
         """The fitted model as a `LinearModel`, which shares its memory."""
-        model = self._fitted("model")
+        check_is_fitted(self)
         self._check_two()
+        model = self._model
         if self._in_force.assigned is not None and not self._assigned_is_own():
             raise ValueError(
                 "coef_ or intercept_ was assigned by hand, so it is not what was learned and cannot be saved "
