@@ -229,26 +229,27 @@ def test_the_bound_of_mcdonald_hall_and_mann(client, mixing):
     assert report.mixed <= report.bound_upper
 
 
-@pytest.mark.parametrize("rule", ["perceptron", "normalized", "margin", "pa", "pa1", "pa2"])
 @pytest.mark.parametrize("mixing", ["uniform", "updates"])
+@pytest.mark.parametrize("rule", ["perceptron", "normalized", "margin", "pa1"])
 def test_every_rule_keeps_its_bound_on_shards(client, rule, mixing):
     """Each proof is one about ‖w‖² or ‖w − u‖², which are convex: it holds for Σ μ·k, and so do brackets."""
     rng = np.random.default_rng(4)
-    X = rng.normal(size=(200, 3)) * np.exp(rng.normal(size=(200, 1)))
+    X = rng.normal(size=(80, 3)) * np.exp(rng.normal(size=(80, 1)))
+    X = X[np.abs(X @ [1.0, -2.0, 0.5]) > 0.5]
     y = (X @ [1.0, -2.0, 0.5] > 0).astype(int)
-    model = DistributedPerceptron(rule, mixing=mixing, margin=0.3, max_epochs=300, client=client)
-    model.set_params(random_state=0, fit_intercept=False, warm_start=True).fit(*blocks(X, y, 40))
+    model = DistributedPerceptron(rule, mixing=mixing, margin=0.3, max_epochs=8, client=client)
+    model.set_params(random_state=0, fit_intercept=False, warm_start=True).fit(*blocks(X, y, 20))
     for _ in range(2):
         report = model.report()
         assert not report.missing and report.mixed <= report.bound_upper
         assert report.bound_lower <= report.bound_upper * (1 + 1e-9)
-        beside = bounds(X, y, model, gap=1e-6)
+        beside = bounds(X, y, model)
         for bound in beside:
-            assert bound.made is None or bound.made == model.mixed_mistakes_ <= bound.upper * (1 + 1e-6)
+            assert bound.made is None or bound.made == model.mixed_mistakes_ <= bound.upper
         assert beside["novikoff" if rule == "perceptron" else rule].holds
         assert "online-to-batch" in beside.missing
-        model.fit(*blocks(X, y, 70))  # the same rows in other shards: counted on
-    model.partial_fit(*blocks(X[:50], y[:50], 25))
+        model.fit(*blocks(X, y, 15))  # the same rows in other shards: counted on
+    model.partial_fit(*blocks(X[:30], y[:30], 15))
     assert bounds(X, y, model)["novikoff"].made is None
 
 
