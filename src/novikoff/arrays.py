@@ -68,9 +68,9 @@ def with_one_index_width(X: Any) -> Any:
     import scipy.sparse as sp  # here: whoever reads from files does without it
 
     made = sp.csc_array if getattr(X, "format", "csr") == "csc" else sp.csr_array
-    # require: contiguous and aligned, of the machine's own byte order
-    arrays = [np.require(a, t, "CA") for a, t in ((X.data, None), (X.indices, wide), (X.indptr, wide))]
-    return made(tuple(arrays), shape=X.shape)
+    indices, indptr = (np.ascontiguousarray(a, dtype=wide) for a in (X.indices, X.indptr))
+    data = X.data if X.data.flags.c_contiguous and X.data.flags.aligned else X.data.copy()
+    return made((data, indices, indptr), shape=X.shape)
 
 
 def read_matrix(X: Any, rounding: str = "never") -> Any:

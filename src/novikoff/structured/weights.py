@@ -266,7 +266,8 @@ class Learner(ABC):
     def margin_upper(self) -> float:
         """‖w‖/Στ ≥ γ, rounded up: w is the sum of as many Δ as there were updates, less those that it lacks.
 
-        None is longer than R. So ‖w‖ ≤ k·R after k of them, and rounding has moved w by at most k·(k + 3)·u·R.
+        None is longer than R. So ‖w‖ ≤ k·R after k of them, and rounding has moved w by at most
+        k·(k + 3)·u·R.
         """
         k, square = 0 if self.dropped is None else self.updates - self.dropped, self.square()[1]
         if not k:
