@@ -10,6 +10,8 @@
 // differ by accident have the same digest with a probability of about 2^-32; nothing here resists an adversary.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "rows.h"
@@ -65,20 +67,40 @@ NOVIKOFF_INLINE Words4 bits_of(Vec v) {
 }
 NOVIKOFF_INLINE uint64_t total(Words4 v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 
-// The digest of the examples so far, and the keys of the columns that dense rows have.
+// The keys of columns, made once for all dense rows of the process: a call that learns from one row should not
+// have to make as many keys as it has columns.
+struct ColumnKeys {
+    std::vector<uint64_t> key, blank;  // blank[d]: what the keys add up to on a row of d zeros
+
+    static std::shared_ptr<const ColumnKeys> of(int64_t d) {
+        static std::mutex lock;
+        static std::shared_ptr<const ColumnKeys> known;
+        std::lock_guard<std::mutex> held(lock);
+        if (!known || int64_t(known->key.size()) < d) {
+            auto more = known ? std::make_shared<ColumnKeys>(*known) : std::make_shared<ColumnKeys>();
+            if (more->blank.empty()) more->blank.push_back(0);
+            for (int64_t j = int64_t(more->key.size()); j < d; ++j) {
+                more->key.push_back(column_key(uint64_t(j)));
+                more->blank.push_back(more->blank.back() + product_of_halves(more->key.back()));
+            }
+            known = more;
+        }
+        return known;
+    }
+};
+
+// The digest of the examples so far.
 struct Digest {
     uint64_t value = 0;
     int64_t count = 0;
-    std::vector<uint64_t> keys;
-    uint64_t blank = 0;  // what keys add up to on a row of zeros with `width` columns
-    int64_t width = 0;
+    std::shared_ptr<const ColumnKeys> columns;
+    const uint64_t* key = nullptr;  // of the columns that dense rows have
+    uint64_t blank = 0;             // what these add up to on a row of zeros
 
     void prepare(int64_t d) {
-        if (d == width) return;
-        for (int64_t j = int64_t(keys.size()); j < d; ++j) keys.push_back(column_key(uint64_t(j)));
-        blank = 0;
-        for (int64_t j = 0; j < d; ++j) blank += product_of_halves(keys[size_t(j)]);
-        width = d;
+        columns = ColumnKeys::of(d);
+        key = columns->key.data();
+        blank = columns->blank[size_t(d)];
     }
 
     void add(uint64_t row, int64_t label, double weight) {
@@ -146,12 +168,12 @@ struct Digest {
   private:
     NOVIKOFF_INLINE Words4 keys4(int64_t j) const {
         Words4 k;
-        std::memcpy(&k, keys.data() + j, sizeof k);
+        std::memcpy(&k, key + j, sizeof k);
         return k;
     }
     template <class T>
     NOVIKOFF_INLINE uint64_t ending(const DenseRow<T>& row, int64_t j, uint64_t h) const {
-        for (; j < row.d; ++j) h += keyed(bits_of(double(row.x[j])), keys[size_t(j)]);
+        for (; j < row.d; ++j) h += keyed(bits_of(double(row.x[j])), key[j]);
         return h - blank;
     }
 };

@@ -204,6 +204,15 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             [](const PyLearner& l) { return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator); },
             [](PyLearner& l, std::tuple<int64_t, int64_t> v) { l.fallbacks = {std::get<0>(v), std::get<1>(v)}; })
         .def_prop_rw(
+            "seen",
+            [](const PyLearner& l) {
+                return std::make_tuple(l.radius, l.square_low, l.square_high, l.largest_row, l.most_stored);
+            },
+            [](PyLearner& l, const std::tuple<double, double, double, double, int64_t>& v) {
+                std::tie(l.radius, l.square_low, l.square_high, l.largest_row, l.most_stored) = v;
+            },
+            "What is known of the sizes of the rows seen.")
+        .def_prop_rw(
             "filter", [](const PyLearner& l) { return l.filter(); },
             [](PyLearner& l, const std::vector<double>& v) { l.set_filter(v); })
         .def("measure_norm", &PyLearner::measure_norm, nb::call_guard<nb::gil_scoped_release>())

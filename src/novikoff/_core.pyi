@@ -46,6 +46,7 @@ class Learner:
     largest_row: float
     most_stored: int
     fallbacks: tuple[int, int]
+    seen: tuple[float, float, float, float, int]
     filter: list[float]
 
     def __init__(

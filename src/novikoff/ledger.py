@@ -11,8 +11,8 @@ times that of one, so that any number of passes, by `fit`, `partial_fit` or both
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from novikoff import _core
 
@@ -27,7 +27,7 @@ UNKNOWN_WEIGHTS = "whether rows had weights is not known"
 GREW = "a third class came after updates of two, which the theorem of this rule does not cover"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Seen:
     """Rows with their labels and weights, as often as they come, by the digest of their values.
 
@@ -50,8 +50,7 @@ class Seen:
         return Seen(self.digest * times % MODULUS, self.count * times)
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """What one call learned from, and how."""
 
     rows: Seen | None  # once each; None: not known
@@ -64,8 +63,7 @@ class Call:
     dropped: float = 0.0  # updates counted that the weights do not hold: they were put back, or mixed
 
 
-@dataclass(frozen=True)
-class Ledger:
+class Ledger(NamedTuple):
     """What a model's run was, over all calls.
 
     Examples
@@ -105,19 +103,18 @@ class Ledger:
         if rows is not None and self.learned is not None:
             learned = self.learned + rows * call.copies
         begins = self.from_zero and not self.calls and call.first_mistakes is not None
-        ledger = replace(
-            self,
+        ledger = self._replace(
             calls=self.calls + 1,
             learned=learned,
             held_out=self.held_out + call.held_out * call.copies,
             last=rows,
-            orders=tuple(sorted({*self.orders, call.order})),
+            orders=self.orders if call.order in self.orders else tuple(sorted({*self.orders, call.order})),
             heaviest=max(self.heaviest, call.heaviest),
             weighted=None if self.weighted is None else self.weighted or call.weighted,
             dropped=None if self.dropped is None else self.dropped + float(call.dropped),
         )
         if begins and rows is not None and call.order in INDEPENDENT:
-            ledger = replace(ledger, first=rows, first_mistakes=call.first_mistakes or 0)
+            ledger = ledger._replace(first=rows, first_mistakes=call.first_mistakes or 0)
         return ledger
 
     def copies_of(self, rows: Seen | None) -> int | None:
@@ -160,7 +157,7 @@ class Ledger:
     # -- as facts of a file
     def facts(self) -> dict[str, Any]:
         """All of it as JSON can say it."""
-        said = asdict(self) | {"orders": list(self.orders)}
+        said = self._asdict() | {"orders": list(self.orders)}
         for name in ("learned", "held_out", "last", "first"):
             rows: Seen | None = getattr(self, name)
             said[name] = None if rows is None else [f"{rows.digest:016x}", rows.count]
@@ -170,7 +167,7 @@ class Ledger:
     def from_facts(cls, facts: dict[str, Any]) -> Ledger:
         """The ledger that `facts` was taken from; a ValueError where that cannot be."""
         try:
-            known = {name: facts[name] for name in cls.__dataclass_fields__}
+            known = {name: facts[name] for name in cls._fields}
             for name in ("learned", "held_out", "last", "first"):
                 if known[name] is not None:
                     digest, count = known[name]

@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -357,7 +357,7 @@ class Model:
     def start_from(self, coef: Floats, intercept: Floats) -> None:
         """Take these (classes, features) and (classes,) arrays for the weights to begin with."""
         from_zero = not (coef.any() or intercept.any())
-        self.ledger = replace(self.ledger, from_zero=self.from_zero and from_zero)
+        self.ledger = self.ledger._replace(from_zero=self.from_zero and from_zero)
         for k, learner in enumerate(self.learners):
             part = slice(k, k + 1) if self.apart else slice(None)
             learner.set_weights(coef[part], intercept[part])
@@ -374,7 +374,7 @@ class Model:
             self._part(n_classes)
         else:
             if self.n_classes == 2 and self.total("updates"):
-                self.ledger = replace(self.ledger, grown=True)
+                self.ledger = self.ledger._replace(grown=True)
             self.learners[0].grow(n_classes)
         self.n_classes = n_classes
 
@@ -382,7 +382,7 @@ class Model:
         """The only class so far is the second of two, not the first."""
         self.learners[0].turn()
         if self.ledger.calls:  # its rows were noted as those of the first
-            self.ledger = replace(self.ledger, learned=None, last=None, first=None)
+            self.ledger = self.ledger._replace(learned=None, last=None, first=None)
 
     def widen(self, n_features: int) -> None:
         """Make room for so many columns, and for more: columns are added often when a stream is read."""

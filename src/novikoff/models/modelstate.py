@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from importlib import import_module
 from typing import Any
 
@@ -206,7 +206,7 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     from_zero = fact(facts, "from_zero", bool)
     model.ledger = Ledger.unknown(from_zero=from_zero)  # of a file of an earlier version
     if "ledger" in facts:
-        model.ledger = replace(Ledger.from_facts(fact(facts, "ledger", dict)), from_zero=from_zero)
+        model.ledger = Ledger.from_facts(fact(facts, "ledger", dict))._replace(from_zero=from_zero)
     return model
 
 
