@@ -19,7 +19,7 @@ from novikoff.theory import certificates, certify, read_certificate, trace
 from novikoff.theory.verdicts import Undecided
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
-VERIFIED = "verified: (each number in the file as the double nearest to it)"
+VERIFIED = "verified, each number in the file read as the nearest double:"
 SIX = np.array([[2.0, 1], [1, 2], [1, 1], [-1, -2], [-2, -1], [-1, -1]])
 SIX_LABELS = np.array([1, 1, 1, -1, -1, -1])
 

@@ -267,7 +267,7 @@ def test_kernels_agree(kernel, budget, policy, data, ties, seed):
     plan = Plan(1, "cyclic", np.random.default_rng(1))
     learner = budgetstreaming.fit(source, StreamClasses(grow=True), KernelSettings(**asked), plan).learner
     np.testing.assert_array_equal(learner.support, fitted.support_)
-    np.testing.assert_array_equal(learner.coefficients(averaged=False)[:, 0], fitted.dual_coef_)
+    np.testing.assert_array_equal(learner.coefficients(averaged=False).T, fitted.dual_coef_)
     assert (learner.n_updates, learner.n_mistakes, learner.n_visits) == (
         fitted.n_updates_,
         fitted.n_mistakes_,

@@ -613,6 +613,6 @@ if __name__ == "__main__":
         need(len(plain) in (2, 3) and len(given) < 2, usage)
         rows = read_data(plain[1], "".join(plain[2:]), given[0] if given else None)
         said = verify(read_certificate(plain[0]), rows)
-        print("verified: (each number in the file as the double nearest to it)", *said, sep="\n  ")
+        print("verified, each number in the file read as the nearest double:", *said, sep="\n  ")
     except (Refused, OSError) as error:
         sys.exit(f"refused: {error}")

@@ -375,7 +375,7 @@ def tally(standing: Standing, outcomes: Sequence[Outcome], mixing: str) -> Mixed
                 b + sum(p["fallbacks"][c] - b for p in own) for c, b in enumerate(before["fallbacks"])
             )
         part["step_sum"] = float(steps[0, k, 0])
-        if "drift" in part:
+        if "drift" in part and len(own) > 1:
             # n sums, a product and a quotient for w, as many for Στ; no shard's w is longer than R·Στ.
             longest = max(p["step_sum"] for p in (before, *own)) * part["radius"]
             part["drift"] += 2.1 * (len(own) + 6) * 2.0**-53 * longest

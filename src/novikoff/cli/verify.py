@@ -69,7 +69,7 @@ def verify(
     if out.json:
         output.write_json(facts | {"verified": True, "claims": said, "converted": why})
     elif not out.quiet:
-        typer.echo("\n  ".join(["verified: (each number in the file as the double nearest to it)", *said]))
+        typer.echo("\n  ".join(["verified, each number in the file read as the nearest double:", *said]))
 
 
 def _rows(
