@@ -101,12 +101,12 @@ class Ledger(NamedTuple):
         """With one more call."""
         rows, learned = call.rows, None
         if rows is not None and self.learned is not None:
-            learned = self.learned + rows * call.copies
+            learned = self.learned + (rows if call.copies == 1 else rows * call.copies)
         begins = self.from_zero and not self.calls and call.first_mistakes is not None
         ledger = self._replace(
             calls=self.calls + 1,
             learned=learned,
-            held_out=self.held_out + call.held_out * call.copies,
+            held_out=self.held_out + call.held_out * call.copies if call.held_out.count else self.held_out,
             last=rows,
             orders=self.orders if call.order in self.orders else tuple(sorted({*self.orders, call.order})),
             heaviest=max(self.heaviest, call.heaviest),
