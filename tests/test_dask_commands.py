@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from distributed import Client
 
-import novikoff.dask
 from children import until
 from novikoff import load_model
 from novikoff.dask import DistributedPerceptron
