@@ -152,6 +152,14 @@ struct Digest {
             const Words4 key = column_key(__builtin_convertvector(index, Words4));
             sum += keyed(bits_of<T>(load4(row.x + k)), key) - product_of_low_halves(key, key >> 32);
         }
+        if (k < row.n && row.n >= 4) {  // the last four again, of which those that have been added count as 0
+            Four index;
+            std::memcpy(&index, row.index + row.n - 4, sizeof index);
+            const Words4 key = column_key(__builtin_convertvector(index, Words4));
+            const Words4 fresh = (Words4)(Words4{0, 1, 2, 3} >= Words4{} + uint64_t(4 - (row.n - k)));
+            sum += keyed(bits_of<T>(load4(row.x + row.n - 4)) & fresh, key) - product_of_low_halves(key, key >> 32);
+            k = row.n;
+        }
         uint64_t h = total(sum);
         for (; k < row.n; ++k) {
             const uint64_t key = column_key(uint64_t(row.index[k]));

@@ -278,7 +278,7 @@ def test_the_commands(tmp_path, monkeypatch):
     done = subprocess.run(
         [sys.executable, "-m", "novikoff.checker", "xor.json", "xor.csv"], check=True, capture_output=True
     )
-    assert done.stdout.startswith(b"verified:")
+    assert done.stdout.startswith(b"verified,")
 
 
 # ---- conjunctions and budgets ------------------------------------------------------------------------
@@ -362,8 +362,8 @@ def test_conjunctions_by_the_commands(tmp_path, monkeypatch):
     run("fit", "t.svm", "--kernel", "monotone_conjunction", "--epochs", "50", "--ties", "mistake", "--quiet")
     said = run("certify", "t.svm", "--model", "t.novikoff", "--output", "t.json")
     assert said.startswith("separable in the space of the kernel monotone_conjunction, with margin at least")
-    assert run("verify", "t.json", "t.svm").startswith("verified:")
+    assert run("verify", "t.json", "t.svm").startswith("verified,")
     done = subprocess.run(
         [sys.executable, "-m", "novikoff.checker", "t.json", "t.svm"], check=True, capture_output=True
     )
-    assert done.stdout.startswith(b"verified:")
+    assert done.stdout.startswith(b"verified,")
