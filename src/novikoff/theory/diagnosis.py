@@ -278,7 +278,6 @@ def diagnose(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
-        moderate=True,
         rounding=rounding,
     )
     return diagnose_problem(

@@ -215,11 +215,11 @@ def solve(
 ) -> MaxMargin:
     """`max_margin` of a problem that is read already.
 
-    Rows of extreme sizes are searched as multiples by a power of two; the bounds are measured on the rows as
-    they are. `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the upper
-    bound is below 1e-12·R.
+    Rows of extreme sizes are searched as `Problem.measurable` has them; the bounds are measured on the rows
+    as they are. `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the
+    upper bound is below 1e-12·R.
     """
-    search = Search(problem.scaled(), watch)
+    search = Search(problem.measurable[0], watch)
     try:
         with one_blas_thread(), np.errstate(all="ignore"):  # floats search, and measure nothing
             search.begin(start_u, start_alpha)

@@ -231,7 +231,6 @@ def trace(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
-        moderate=True,
         rounding=rounding,
     )
     beta = margin if rule == "margin" else 0.0
