@@ -428,7 +428,8 @@ def _one_run(problem: Problem, epochs: int) -> _Made:
     try:
         model, run = training.fit(rows.X, rows.labels, rows.n_classes, settings, plan, weights=rows.weights)
     except OverflowError as error:
-        why = f"a plain perceptron cannot be run on these rows. {error}"
+        said = str(error).removesuffix(" The model is as it was before the call.")
+        why = f"a plain perceptron cannot be run on these rows. {said}"
         return _Made("perceptron", epochs, math.nan, math.nan, why, no_pass=why)
     made = _Made("perceptron", epochs, model.total("mistakes"), model.total("updates"))
     if why := _rounded_away(model, problem):

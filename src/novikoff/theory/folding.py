@@ -1,9 +1,9 @@
 """Rows of extreme sizes as rows that floats can measure: x̃ times its weight, times a power of two.
 
-Squares of numbers beyond about 1e±150 overflow or vanish. Here every number is taken apart into a mantissa and
-an exponent, so that a product neither overflows nor vanishes before it is multiplied by the power of two that
-brings the largest to about 1. A folded number is off by at most 2⁻⁵³ of itself, which is the rounding of
-weight·x (none without weights), or 2⁻¹⁰⁷⁴ where it vanishes beside the largest.
+Squares of numbers beyond about 1e±150 overflow or vanish. Here every number is taken apart into a mantissa
+and an exponent, so that a product neither overflows nor vanishes before it is multiplied by the power of two
+that brings the largest to about 1. A folded number is off by at most 2⁻⁵³ of itself, which is the rounding
+of weight·x (none without weights), or 2⁻¹⁰⁷⁴ where it vanishes beside the largest.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def unit(u: Any) -> Floats:
     if not largest:
         return u.copy()
     near = times(u, -math.frexp(largest)[1])
-    return near / float(np.linalg.norm(near))
+    return near / float(np.sqrt(near.ravel() @ near.ravel()))
 
 
 def lifted(X: Any, bias: float) -> Any:
@@ -89,4 +89,3 @@ def folded(X: Any, weights: Floats | None, power: Any) -> Any:
 def _lines(X: Any) -> Any:
     """The row of every stored number."""
     return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-

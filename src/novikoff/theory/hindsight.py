@@ -147,8 +147,8 @@ def bound_at(problem: Problem, v: Any, *, norm: str = "l2", epochs: int = 1) -> 
     """A(v)²: what this v says about the mistakes of so many epochs, rounded up.
 
     >>> problem = read_problem([[1e-320], [-1e-320]], [1, 0], fit_intercept=False)
-    >>> bound_at(problem, [1e308]), bound_at(problem, [0.0])
-    (2.0000000000000004, 2.0000000000000013)
+    >>> round(bound_at(problem, [0.0]), 9), round(bound_at(problem, [1e308]), 9)  # v·z is 1e-12
+    (2.0, 2.0)
     """
     _check(norm, epochs)
     v = as_vector(problem, v)
@@ -362,10 +362,11 @@ class _Search:
         self.own = (np.arange(problem.n_rows), problem.labels) if problem.is_joint else None
         self.best_v = np.zeros(problem.dimension)
         self.best_at = _at(problem, self.best_v.reshape(problem.shape), norm, epochs)
-        ones = np.full((problem.n_rows, problem.n_classes) if problem.is_joint else problem.n_rows, 1.0)
+        shape = (problem.n_rows, problem.n_classes) if problem.is_joint else problem.n_rows
+        most = np.full(shape, float(epochs))  # the best where all rows are 0
         if self.own is not None:
-            ones[self.own] = 0.0
-        self.dual, self.alpha = _below(problem, ones, norm, epochs)
+            most[self.own] = 0.0
+        self.dual, self.alpha = _below(problem, most, norm, epochs)
         self.iterations = 0
 
     @property
@@ -373,6 +374,8 @@ class _Search:
         return self.best_at.square - self.dual <= self.gap * self.best_at.square
 
     def run(self, most: int, watch: Watch | None) -> None:
+        if not self.R:
+            return  # no v does anything
         p = self.problem
         v, m = self.best_v, self._scores(self.best_v)
         for width in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 1e-5):

@@ -29,6 +29,7 @@ from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Settings, threads, width
 from novikoff.outward import ceil_text, floor_text
+from novikoff.theory.folding import times
 from novikoff.theory.minnorm import nearest
 from novikoff.theory.problem import Pairs, Problem, one_blas_thread, read_problem
 from novikoff.theory.verdicts import Separable
@@ -315,7 +316,8 @@ class Search:
         pairs, weights = pairs[heaviest], weights[heaviest]
         if u is None or not np.any(u):
             u = self.problem.combine(self._uniform())
-        lowest, _ = self.look(np.asarray(u, dtype=np.float64))
+        u = np.asarray(u, dtype=np.float64)
+        lowest, _ = self.look(times(u, -math.frexp(float(np.abs(u).max()))[1]))  # whose length is a float
         self.take(_union(pairs, lowest))
         self.alpha[: len(weights)] = weights / max(float(weights.sum()), 1e-300)
         self._anywhere()

@@ -156,7 +156,7 @@ class Problem:
         if self.is_moderate:
             return self, 0
         X = folding.lifted(self.X, self.bias)
-        power = -int(folding.exponents(X, self.weights).max())  # not all are 0
+        power = -max(int(folding.exponents(X, self.weights).max()), -4000)
         return replace(self, X=folding.folded(X, self.weights, power), bias=0.0, weights=None), power
 
     def equilibrated(self) -> tuple[Problem, int]:
