@@ -356,13 +356,17 @@ NO_SUPPORTS = "it needs a cyclic run of one call that converged"
 
 SMALL = 2.0**-900  # R from which on steps are no subnormal floats, but such as are lost beside R
 DRIFT = 2.0**-20  # the share of a smaller R by which rounding may move w in all
+LARGE = 2.0**510  # R up to which 1/R² is a normal float
 
 
 def _rounded_away(model: Model, problem: Problem) -> str:
-    """Why a run is not one of the theorems, where weight·x was lost among the smallest floats; else empty."""
-    if problem.weights is None or problem.radius() >= SMALL:
+    """Why a run is not one of the theorems, where steps were lost among the smallest floats; else empty."""
+    R = problem.radius()
+    if model.settings.rule.startswith("pa") and R > LARGE:
+        return "its steps, loss/‖x‖², are so small that floats hold few of their digits: scale X"
+    if problem.weights is None or R >= SMALL:
         return ""
-    if max(learner.native.drift for learner in model.learners) <= DRIFT * problem.radius():
+    if max(learner.native.drift for learner in model.learners) <= DRIFT * R:
         return ""
     return "its steps, weight·x, are so small that floats hold few of their digits: multiply sample_weight"
 

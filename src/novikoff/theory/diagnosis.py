@@ -147,7 +147,7 @@ class Diagnosis:
                 found.append(Bound(name, formula, high, low, high, parts, where, "mistakes", most.get(rule)))
         if self.hindsight is not None:
             best = self.hindsight
-            firsts = [most["perceptron"]] if self.orders and self.orders[0].one_pass else []
+            firsts = [most["perceptron"]] if "perceptron" in most and self.orders[0].one_pass else []
             firsts += [self.run.first_epoch] if self.run is not None else []
             parts = {"R": best.radius, "v_norm": best.v_norm, "loss": best.loss}
             formula, where = "min (R‖v‖ + ‖hinge(v)‖)²", "one pass in any order"
@@ -474,13 +474,9 @@ class _Asking:
         tried = in_orders(
             self.problem, KINDS, self.ties, n_orders=n_orders, max_epochs=epochs, seed=seed, clock=part
         )
-        try:
-            for k, orders in enumerate(tried):
-                self.known["orders"] = orders
-                self.say(f"learning, in random order {k + 1}", (k + 1) / n_orders)
-        except OverflowError as error:  # no more orders than those so far
-            said = str(error).removesuffix(" The model is as it was before the call.")
-            self.known.setdefault("overflow", said)
+        for k, orders in enumerate(tried):
+            self.known["orders"] = orders
+            self.say(f"learning, in random order {k + 1}", (k + 1) / n_orders)
 
     def _held_out(self, seed: int, features: Features | None) -> None:
         part = Clock(self.clock.part(0.5))

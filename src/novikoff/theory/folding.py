@@ -45,9 +45,10 @@ def unit(u: Any) -> Floats:
     u = np.asarray(u, dtype=np.float64)
     largest = float(np.abs(u).max(initial=0.0))
     if not largest:
-        return u.copy()
+        return np.zeros(u.shape)
     near = times(u, -math.frexp(largest)[1])
-    return near / float(np.sqrt(near.ravel() @ near.ravel()))
+    along: Floats = near / float(np.sqrt(near.ravel() @ near.ravel()))
+    return along
 
 
 def lifted(X: Any, bias: float) -> Any:

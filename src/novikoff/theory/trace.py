@@ -383,7 +383,7 @@ class _Telling:
             floor = np.where(lower >= 0, np.minimum(lower / (np.sqrt(k) * long), 1.0), -1.0)
             upper = np.sqrt(k) * step
         wu, norms, found = (times(figures, -self.power) for figures in (wu, norms, found))
-        if not (R < math.inf and np.isfinite(wu).all() and np.isfinite(norms).all()):
+        if not (math.isfinite(R) and np.isfinite(wu).all() and np.isfinite(norms).all()):
             raise self._too_long()
         return Trace(
             example=self.row,

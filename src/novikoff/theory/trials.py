@@ -101,16 +101,20 @@ def in_orders(
 ) -> Iterator[list[Orders]]:
     """Try the rules on the same random orders, until there are `n_orders` or the time is up.
 
-    Yields what is known after every order.
+    Yields what is known after every order. A rule ends where its weights would overflow.
     """
     made: dict[str, list[tuple[int, int, bool]]] = {rule: [] for rule in rules}
     for k in range(n_orders):
         if k >= LEAST_ORDERS and clock.left <= 0:
             return
         for rule in rules:
-            model, ran = run(
-                problem, rule, ties, max_epochs=max_epochs, order="shuffle", seed=seed + k, clock=clock
-            )
+            try:
+                model, ran = run(
+                    problem, rule, ties, max_epochs=max_epochs, order="shuffle", seed=seed + k, clock=clock
+                )
+            except OverflowError:
+                rules = tuple(r for r in rules if r != rule)
+                continue
             made[rule].append((model.total("mistakes"), len(ran.history), ran.converged))
         yield [
             Orders(
@@ -121,6 +125,7 @@ def in_orders(
                 max_epochs == 1,
             )
             for rule, tried in made.items()
+            if tried
         ]
 
 
