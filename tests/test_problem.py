@@ -85,10 +85,7 @@ def test_one_class_of_plus_and_minus_one_is_understood():
 @pytest.mark.parametrize("size", [1e300, 1e-300])
 def test_sizes_whose_squares_no_float_holds(size):
     X, y = np.array([[1.0, 2.0], [2.0, 1.0], [0.5, 1.0]]) * size, [0, 1, 0]
-    for ask in (theory.bounds, theory.best_in_hindsight, theory.trace, theory.diagnose):
-        with pytest.raises(ValueError, match=r"scale X .* by 2\*\*"):
-            ask(X, y)
-    assert theory.separability(X, y).verdict == "separable"  # what needs no squares works at any size
+    assert theory.separability(X, y).verdict == "separable"
     best = theory.max_margin(X, y, fit_intercept=False)
     assert 0 < best.lower <= best.upper
     model = Perceptron(order="cyclic").fit(X, y)

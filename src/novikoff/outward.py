@@ -32,7 +32,7 @@ def down(q: Fraction) -> float:
 
 def up(q: Fraction) -> float:
     """The smallest double that is no less than q."""
-    return -down(-q)
+    return 0.0 - down(-q)
 
 
 def _root(q: Fraction) -> tuple[Fraction, bool]:

@@ -316,12 +316,16 @@ def smallest(
         if wrong and stop:
             break
     if 0 < best[0] < TINY:  # too small to be told from 0: the same of w times a power of two
-        twice, power = learner.copy(), 900 - math.frexp(learner.native.weight_norm)[1]
-        twice.set_weights(np.ldexp(learner.coef(), power), np.ldexp(learner.intercept(), power))
-        found = smallest(
-            model, examples, twice, part, weighted=weighted, unit=unit, guarded=guarded, stop=stop
-        )
-        least = Fraction(found.least) / Fraction(2) ** power
+        coef, intercept = learner.coef(), learner.intercept()
+        largest = max(float(np.abs(coef).max(initial=0.0)), float(np.abs(intercept).max(initial=0.0)))
+        power = 900 - math.frexp(largest)[1]
+        if power > 0:
+            twice = learner.copy()
+            twice.set_weights(np.ldexp(coef, power), np.ldexp(intercept, power))
+            found = smallest(
+                model, examples, twice, part, weighted=weighted, unit=unit, guarded=guarded, stop=stop
+            )
+            least = Fraction(found.least) / Fraction(2) ** power
     return Found(best[0], best[2], wrong, least)
 
 

@@ -152,7 +152,6 @@ def _read(
         fit_intercept=deciding.fit_intercept,
         intercept_scaling=deciding.intercept_scaling,
         sample_weight=block.weights,
-        moderate=True,
     )
     problem = replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])
     if block.weights is None:

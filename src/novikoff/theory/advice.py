@@ -91,7 +91,7 @@ def _about_normalizing(d: Diagnosis, said: list[str]) -> None:
 
 
 def _about_scale(d: Diagnosis, said: list[str]) -> None:
-    if math.isfinite(d.spread) and d.spread > 0 and d.row_radius > FAR * d.spread:
+    if 0 < d.spread < math.inf and FAR * d.spread < d.row_radius < math.inf:
         said.append(
             f"Centre the columns: the rows lie {d.row_radius / d.spread:,.0f} times as far from the origin "
             "as from one another, and the bound grows with the square of R."

@@ -22,10 +22,11 @@ import numpy as np
 from novikoff import _core, training
 from novikoff.arrays import rows_of
 from novikoff.ledger import INDEPENDENT, OTHER_ROWS, WEIGHTED, Ledger, Seen
-from novikoff.model import Settings
+from novikoff.model import Model, Settings
 from novikoff.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
 from novikoff.summary import theorem
 from novikoff.theory import hindsight
+from novikoff.theory.folding import times, unit
 from novikoff.theory.geometry import as_vector, by_row, length, stepped, unit_bracket
 from novikoff.theory.maxmargin import ORIGIN, MaxMargin
 from novikoff.theory.maxmargin import solve as solve_margin
@@ -78,7 +79,7 @@ class Bound:
             text = ceil_count(self.upper, whole=1000)
         beside = "" if self.made is None else f", {self.made:,} made"
         if self.missing:
-            beside = f", not beside the model's count: {self.missing}"
+            beside = f", no count beside it: {self.missing}"
         return f"{self.name}: {self.counts} {self._sign} {self.formula} = {text}{beside}; {self.holds_for}"
 
     @property
@@ -303,7 +304,6 @@ def bounds(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
-        moderate=True,
         rounding=rounding,
     )
     made = _made_by(model, problem, epochs) if model is not None else _one_run(problem, epochs)
@@ -354,6 +354,23 @@ class _Made:
 NO_SUPPORTS = "it needs a cyclic run of one call that converged"
 
 
+SMALL = 2.0**-900  # R from which on steps are no subnormal floats, but such as are lost beside R
+DRIFT = 2.0**-20  # the share of a smaller R by which rounding may move w in all
+LARGE = 2.0**510  # R up to which 1/R² is a normal float
+
+
+def _rounded_away(model: Model, problem: Problem) -> str:
+    """Why a run is not one of the theorems, where steps were lost among the smallest floats; else empty."""
+    R = problem.radius()
+    if model.settings.rule.startswith("pa") and R > LARGE:
+        return "its steps, loss/‖x‖², are so small that floats hold few of their digits: scale X"
+    if problem.weights is None or R >= SMALL:
+        return ""
+    if max(learner.native.drift for learner in model.learners) <= DRIFT * R:
+        return ""
+    return "its steps, weight·x, are so small that floats hold few of their digits: multiply sample_weight"
+
+
 def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
     lacking = [n for n in ("rule", "n_mistakes_", "n_updates_", "n_epochs_") if not hasattr(model, n)]
     if lacking:
@@ -367,6 +384,7 @@ def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
     copies, missing = ledger.copies_of(rows), ledger.missing(rule, rows)
     if missing == OTHER_ROWS:
         missing = "these are not the rows, labels and weights that the model learned from, or not all of them"
+    missing = missing or ("" if held is None else _rounded_away(held, problem))
     counts: tuple[float, float] = int(model.n_mistakes_), int(model.n_updates_)
     if getattr(model, "n_shards_", 1) > 1:  # the theorems are about the sum by shares
         counts = model.mixed_mistakes_, model.mixed_mistakes_
@@ -408,12 +426,18 @@ def _examples(problem: Problem, classes: Any) -> Seen:
 
 
 def _one_run(problem: Problem, epochs: int) -> _Made:
-    settings = Settings(bias_square=problem.bias**2)
+    rows = problem.lifted()
+    settings = Settings(bias_square=rows.bias**2)
     plan = Plan(max_epochs=epochs, order="cyclic", record_updates=True)
-    model, run = training.fit(
-        problem.X, problem.labels, problem.n_classes, settings, plan, weights=problem.weights
-    )
+    try:
+        model, run = training.fit(rows.X, rows.labels, rows.n_classes, settings, plan, weights=rows.weights)
+    except OverflowError as error:
+        said = str(error).removesuffix(" The model is as it was before the call.")
+        why = f"a plain perceptron cannot be run on these rows. {said}"
+        return _Made("perceptron", epochs, math.nan, math.nan, why, no_pass=why)
     made = _Made("perceptron", epochs, model.total("mistakes"), model.total("updates"))
+    if why := _rounded_away(model, problem):
+        return replace(made, missing=why, no_pass=why)
     if model.ledger.weighted:
         return replace(made, no_pass="it is stated for the perceptron rule without weights")
     made = replace(made, first=int(run.history[0]["mistakes"]), first_rows=problem.n_rows)
@@ -477,10 +501,13 @@ class _Teller:
 
     def at(self, v: Any, norm: str, name: str, where: str) -> Bound:
         """Freund and Schapire at one v; a model's v is scaled to the best length first."""
-        p, e = self.problem, self.made.epochs
-        if where == "model" and (size := length(v)):
-            v = v / size * hindsight.best_length(by_row(p, p.scores(v / size)), self.R, e)[0]
-        found = hindsight.bound_at(p, v, norm=norm, epochs=e)
+        (rows, power), e = self.problem.measurable, self.made.epochs
+        if where == "model":
+            along = unit(v)
+            best = along * hindsight.best_length(by_row(rows, rows.scores(along)), rows.radius(), e)[0]
+            found, v = hindsight.bound_at(rows, best, norm=norm, epochs=e), times(best, power)
+        else:
+            found = hindsight.bound_at(self.problem, v, norm=norm, epochs=e)
         parts = {"R": self.R, "v_norm": length(v), "epochs": float(e)}
         text = "its weights, scaled as is best for L2" if where == "model" else "the given v"
         text = f"the perceptron rule, no row updated on more than {e} time(s), any order, at {text}"

@@ -19,6 +19,7 @@ from novikoff import checker
 from novikoff.labels import Labels, as_text
 from novikoff.model import Floats, Scorer
 from novikoff.outfile import replacing
+from novikoff.outward import root_up
 from novikoff.targets import label_array
 from novikoff.theory import wholes
 from novikoff.theory.problem import Problem, read_problem
@@ -289,7 +290,7 @@ def _upper_claim(problem: Problem, alpha: Floats) -> Claim:
     )
     weights = alpha.ravel()[pairs]
     square, total = _combined(problem, rows, rivals, weights)
-    epsilon = wholes.rounded_root(square / total**2, up=True)
+    epsilon = root_up(square / total**2)
     claim = {"rows": rows.tolist(), "rivals": rivals.tolist(), "weights": weights.tolist()}
     return {"claim": "margin at most", "epsilon": epsilon} | claim
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,14 @@ import numpy as np
 from novikoff.arrays import is_sparse
 from novikoff.labels import LabelRuns, as_text
 from novikoff.model import Floats, Settings
-from novikoff.outward import at_least, at_most, ceil_text, down, floor_text, up
+from novikoff.outward import at_least, at_most, ceil_text, floor_text, up
 from novikoff.sources.features import Features
 from novikoff.summary import theorem
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
 from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
+from novikoff.theory.folding import times, unit
 from novikoff.theory.geometry import by_row, stepped, unit_bracket
 from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.maxmargin import MaxMargin, solve
@@ -81,7 +84,7 @@ class Diagnosis:
     spread: float  # the largest distance from the mean row; NaN for sparse rows
     heaviest: float  # the largest weight of a row
     in_runs: bool  # rows of one class lie together
-    radius_square: tuple[float, float] = (0.0, math.inf)  # no more than R², and no less
+    radius_square: tuple[Fraction | float, Fraction | float] = (0.0, math.inf)  # no more than R², and no less
     contradictions: Contradictions | None = None
     proof: Verdict | None = None  # with its witness
     verdict_with_bias: str = "undecided"
@@ -89,6 +92,7 @@ class Diagnosis:
     margin: Bracket = field(default_factory=lambda: Bracket(-math.inf, math.inf))
     unit_margin: Bracket = field(default_factory=lambda: Bracket(-math.inf, math.inf))  # γₙ
     run: Made | None = None
+    overflow: str = ""  # why there is no run, where weights would be no floats any more
     orders: list[Orders] = field(default_factory=list)
     hindsight: Hindsight | None = None
     trials: list[Trial] = field(default_factory=list)
@@ -126,7 +130,9 @@ class Diagnosis:
         found: list[Bound] = []
         if self.verdict == "separable":
             copies = 2 if self.n_classes > 2 else 1
-            squares = self.radius_square if self.radius_square[1] < math.inf else (0.0, self.radius**2)
+            squares = self.radius_square
+            if squares[1] == math.inf:
+                squares = 0.0, Fraction(self.radius) ** 2
             if self.run is not None:
                 most["perceptron"] = max(most.get("perceptron", 0), self.run.mistakes)
             for rule, name, margin in zip(
@@ -141,7 +147,7 @@ class Diagnosis:
                 found.append(Bound(name, formula, high, low, high, parts, where, "mistakes", most.get(rule)))
         if self.hindsight is not None:
             best = self.hindsight
-            firsts = [most["perceptron"]] if self.orders and self.orders[0].one_pass else []
+            firsts = [most["perceptron"]] if "perceptron" in most and self.orders[0].one_pass else []
             firsts += [self.run.first_epoch] if self.run is not None else []
             parts = {"R": best.radius, "v_norm": best.v_norm, "loss": best.loss}
             formula, where = "min (R‖v‖ + ‖hinge(v)‖)²", "one pass in any order"
@@ -176,6 +182,7 @@ class Diagnosis:
             "unit_margin": vars(self.unit_margin),
             "bounds": [bound.to_dict() for bound in self.bounds],
             "run": None if self.run is None else vars(self.run),
+            "overflow": self.overflow,
             "orders": [orders.to_dict() for orders in self.orders],
             "hindsight": None if self.hindsight is None else self.hindsight.to_dict(),
             "held_out": [trial.to_dict() for trial in self.trials],
@@ -278,7 +285,6 @@ def diagnose(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
-        moderate=True,
         rounding=rounding,
     )
     return diagnose_problem(
@@ -357,8 +363,8 @@ class _Asking:
         runs = LabelRuns()
         runs.add(p.labels)
         plain = Problem(p.X, p.labels, p.classes, 0.0, None)
-        square = p.radius_square()
-        row_radius = float(plain.lengths().max()) / (math.sqrt(2) if p.is_joint else 1.0)
+        rows, power = plain.measurable
+        row_radius = float(rows.lengths().max()) / (math.sqrt(2) if p.is_joint else 1.0)
         self.known = {
             "n_rows": p.n_rows,
             "n_features": p.n_features,
@@ -367,9 +373,9 @@ class _Asking:
             "intercept_scaling": self.scaling,
             "ties": self.ties,
             "radius": p.radius(),
-            "radius_square": (down(square[0]), up(square[1])),
-            "row_radius": row_radius,
-            "spread": _spread(p.X),
+            "radius_square": p.radius_square(),
+            "row_radius": float(times(row_radius, -power)),
+            "spread": float(times(_spread(rows.X), -power)),
             "heaviest": 1.0 if p.weights is None else float(p.weights.max()),
             "in_runs": runs.are_long,
         }
@@ -444,13 +450,23 @@ class _Asking:
         self.say("learning, in the rows' own order")
         epochs = EPOCHS if self._is_separable else 10
         part = Clock(self.clock.part(0.15))
-        model, made = run(
-            self.problem, "perceptron", self.ties, max_epochs=epochs, order="cyclic", seed=seed, clock=part
-        )
+        try:
+            model, made = run(
+                self.problem,
+                "perceptron",
+                self.ties,
+                max_epochs=epochs,
+                order="cyclic",
+                seed=seed,
+                clock=part,
+            )
+        except OverflowError as error:
+            self.known["overflow"] = str(error).removesuffix(" The model is as it was before the call.")
+            return
         first = int(made.history[0]["mistakes"])
         self.known["run"] = Made(model.total("mistakes"), first, len(made.history), made.converged)
         if self.u is None:
-            self.u = self.problem.vector(*model.coef(averaged=False))
+            self.u = self.problem.lifted().vector(*model.coef(averaged=False))
 
     def _orders(self, n_orders: int, seed: int) -> None:
         epochs = EPOCHS if self._is_separable else 1
@@ -496,22 +512,26 @@ class _Asking:
             return
         step = max(p.n_rows // MOST_MARGINS, 1)
         some = p if step == 1 else p.some(np.arange(0, p.n_rows, step))
-        self.known["margins"] = by_row(some, some.scores(self.u)) / float(np.linalg.norm(self.u))
-        made: Made = self.known["run"]
+        rows, power = some.measurable
+        self.known["margins"] = times(by_row(rows, rows.scores(unit(self.u))), -power)
+        made: Made | None = self.known.get("run")
+        if made is None:
+            return
         updates = made.mistakes if self._is_separable else made.first_epoch
         if updates <= MOST_UPDATES and self.clock.left > 0:
             self.say("the run, update by update")
-            self.known["trace"] = trace(
-                p.X,
-                p.labels,
-                self.u,
-                ties=self.ties,
-                max_epochs=made.epochs if self._is_separable else 1,
-                margins=0,
-                fit_intercept=p.bias > 0,
-                intercept_scaling=self.scaling,
-                sample_weight=p.weights,
-            )
+            with suppress(OverflowError):  # figures that no float holds
+                self.known["trace"] = trace(
+                    p.X,
+                    p.labels,
+                    self.u,
+                    ties=self.ties,
+                    max_epochs=made.epochs if self._is_separable else 1,
+                    margins=0,
+                    fit_intercept=p.bias > 0,
+                    intercept_scaling=self.scaling,
+                    sample_weight=p.weights,
+                )
 
 
 def _spread(X: Any) -> float:

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 
 from novikoff.arrays import is_sparse
 from novikoff.model import Floats, Scorer
-from novikoff.theory.problem import Problem, read_problem, row_lengths
+from novikoff.theory import folding
+from novikoff.theory.problem import MODERATE, Problem, read_problem, row_lengths
 
 
 # ---- vectors -----------------------------------------------------------------------------------------
@@ -32,7 +33,7 @@ def length(u: Any) -> float:
     if size == 0 or 1e-140 < size < 1e140:
         return float(np.sqrt(flat @ flat))
     scale = math.frexp(size)[1]
-    return math.ldexp(float(np.linalg.norm(np.ldexp(flat, -scale))), scale)
+    return float(folding.times(np.linalg.norm(folding.times(flat, -scale)), scale))
 
 
 def as_vector(problem: Problem, u: Any) -> Floats:
@@ -182,22 +183,26 @@ def stepped(problem: Problem, rule: str) -> Problem:
     """The problem whose z are what the rule adds to w: for 'normalized' every row scaled to norm 1."""
     if rule != "normalized":
         return problem
-    norms = row_lengths(problem.X, problem.bias)
-    weights = 1 / np.where(norms > 0, norms, 1.0)
-    if problem.weights is not None:
-        weights = weights * problem.weights
-    return replace(problem, weights=weights)
+    norms, weights = row_lengths(problem.X, problem.bias), problem.weights
+    sizes = norms[norms > 0] if weights is None else np.concatenate([norms[norms > 0], weights])
+    if not (MODERATE[0] < float(sizes.min(initial=1.0)) and float(sizes.max(initial=1.0)) < MODERATE[1]):
+        X = folding.lifted(problem.X, problem.bias)  # each row multiplied by a power of two of its own
+        X = folding.folded(X, None, -folding.exponents(X, None))
+        problem, norms = replace(problem, X=X, bias=0.0), row_lengths(X, 0.0)
+    factors = 1 / np.where(norms > 0, norms, 1.0)
+    return replace(problem, weights=factors if weights is None else factors * weights)
 
 
 def unit_bracket(problem: Problem, lower: float, upper: float) -> tuple[float, float]:
     """γₙ of a problem, from the bracket of its `stepped` twin, whose rows are of norm 1 up to rounding.
 
     A row's factor is off by a relative `slack` at most, so u·z is, and a combination of the z by no more than
-    that times the longest z.
+    that times the longest z; and where a coordinate, or weight, vanishes beside others, by `lost`.
     """
     slack = (problem.width + 16) * 2.0**-51
     heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
-    return lower - abs(lower) * slack, upper + 2 * slack * heaviest
+    lost = 0.0 if problem.is_moderate else problem.width * (heaviest * 2.0**-1073 + 2.0**-1073)
+    return lower - abs(lower) * slack - lost, upper + 2 * slack * heaviest + lost
 
 
 def _check_kind(kind: str) -> None:

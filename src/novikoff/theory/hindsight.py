@@ -20,7 +20,8 @@ reached, and min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
 
 **Solver.** Newton's method on the function with its corners rounded (norms √(‖·‖² + δ²), hinges as
 parabolas of width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand.
-Small problems solve the Newton equation outright, wide ones by conjugate gradients.
+Small problems solve the Newton equation outright, wide ones by conjugate gradients. Rows of extreme sizes are
+searched, and measured, as `Problem.measurable` has them: A is the same for 2^p·z and v·2^−p.
 
 With three classes or more h_i is the hinge against the best rival, a maximum that is rounded too, and the
 norms of α are those of the rows' sums over their rivals.
@@ -31,13 +32,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from novikoff.arrays import is_sparse
 from novikoff.model import Floats
-from novikoff.outward import ceil_text, floor_text
+from novikoff.outward import ceil_text, floor_text, up
+from novikoff.theory.folding import times
 from novikoff.theory.geometry import as_vector, by_row, length
 from novikoff.theory.problem import Problem, one_blas_thread, read_problem
 
@@ -63,10 +66,11 @@ class Hindsight:
     norm: str
     epochs: int
     radius: float
-    v_norm: float
+    v_norm: float  # of the vector, rounded up; so is the radius
     loss: float  # ‖h(v)‖₂ or ‖h(v)‖₁, over the rows once
     iterations: int
     interrupted: bool = False
+    power: int = 0  # the vector is v·2^power: 0 unless its coordinates are beyond the range of floats
 
     @property
     def gap(self) -> float:
@@ -134,16 +138,22 @@ def best_in_hindsight(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
-        moderate=True,
         rounding=rounding,
     )
     return solve(problem, norm=norm, epochs=epochs, gap=gap, max_iterations=max_iterations, watch=watch)
 
 
 def bound_at(problem: Problem, v: Any, *, norm: str = "l2", epochs: int = 1) -> float:
-    """A(v)²: what this v says about the mistakes of so many epochs, rounded up."""
+    """A(v)²: what this v says about the mistakes of so many epochs, rounded up.
+
+    >>> problem = read_problem([[1e-320], [-1e-320]], [1, 0], fit_intercept=False)
+    >>> round(bound_at(problem, [0.0]), 9), round(bound_at(problem, [1e308]), 9)  # v·z is 1e-12
+    (2.0, 2.0)
+    """
     _check(norm, epochs)
-    return _at(problem, as_vector(problem, v), norm, epochs).square
+    v = as_vector(problem, v)
+    rows, power = problem.measurable
+    return _at(rows, times(v, -power), norm, epochs).square
 
 
 def best_length(margins: Floats, R: float, epochs: int = 1) -> tuple[float, float]:
@@ -202,13 +212,20 @@ def _of(norm: str, R: float, v_norm: float, loss: float, epochs: int) -> float:
 
 
 def _at(problem: Problem, v: Floats, norm: str, epochs: int, scores: Floats | None = None) -> _At:
-    """A(v), with what rounding could hide added: each score is off by at most (d + 8)·2⁻⁵³·R‖v‖."""
-    R, v_norm = _radius(problem), length(v) * (1 + (problem.dimension + 8) * UNIT)
+    """A(v), with what rounding could hide added: each score is off by at most (d + 8)·2⁻⁵³·R‖v‖.
+
+    As much again covers what the rows of `Problem.measurable` are off by.
+    """
+    R = _radius(problem)
+    v_norm = length(v) * (1 + (problem.dimension + 8) * UNIT) if np.isfinite(v).all() else math.inf
+    if R and v_norm >= 2.0**512 / R:  # then A ≥ R‖v‖ has no square, and scores may be none either
+        return _At(math.inf, v_norm, math.inf)
     m = by_row(problem, problem.scores(v) if scores is None else scores)
     h = np.maximum(1 - m + (problem.width + 8) * 2 * UNIT * R * v_norm, 0.0)
     h[m - (problem.width + 8) * 2 * UNIT * R * v_norm > 1] = 0.0
     loss = (length(h) if norm == "l2" else float(h.sum())) * (1 + (problem.n_rows + 8) * UNIT)
-    return _At(_of(norm, R, v_norm, loss, epochs) ** 2 * (1 + 16 * UNIT), v_norm, loss)
+    found = _of(norm, R, v_norm, loss, epochs)
+    return _At(found * found * (1 + 16 * UNIT), v_norm, loss)
 
 
 def _below(problem: Problem, alpha: Floats, norm: str, epochs: int) -> tuple[float, Floats]:
@@ -252,27 +269,36 @@ def solve(
     _check(norm, epochs)
     if not 0 < gap < 1:
         raise ValueError(f"gap={gap!r} is not possible: expected a number between 0 and 1.")
-    search = _Search(problem, norm, epochs, gap)
+    rows, power = problem.measurable
+    search = _Search(rows, norm, epochs, gap)
     interrupted = False
     try:
         with one_blas_thread():
             search.run(max_iterations, watch)
     except KeyboardInterrupt:
         interrupted = True
-    at = search.best_at
+    at, v = search.best_at, search.best_v.reshape(problem.shape)
+    own = times(v, power)
+    is_held = bool((times(own, -power) == v).all())
     return Hindsight(
         value=at.square,
         dual_value=min(search.dual, at.square),
-        v=search.best_v.reshape(problem.shape),
+        v=own if is_held else v,
         alpha=search.alpha,
         norm=norm,
         epochs=epochs,
         radius=problem.radius(),
-        v_norm=at.v_norm,
+        v_norm=_up(at.v_norm, power),
         loss=at.loss,
         iterations=search.iterations,
         interrupted=interrupted,
+        power=0 if is_held else power,
     )
+
+
+def _up(size: float, power: int) -> float:
+    """size·2^power, rounded up."""
+    return up(Fraction(size) * Fraction(2) ** power)
 
 
 @dataclass
@@ -336,10 +362,11 @@ class _Search:
         self.own = (np.arange(problem.n_rows), problem.labels) if problem.is_joint else None
         self.best_v = np.zeros(problem.dimension)
         self.best_at = _at(problem, self.best_v.reshape(problem.shape), norm, epochs)
-        ones = np.full((problem.n_rows, problem.n_classes) if problem.is_joint else problem.n_rows, 1.0)
+        shape = (problem.n_rows, problem.n_classes) if problem.is_joint else problem.n_rows
+        most = np.full(shape, float(epochs))  # the best where all rows are 0
         if self.own is not None:
-            ones[self.own] = 0.0
-        self.dual, self.alpha = _below(problem, ones, norm, epochs)
+            most[self.own] = 0.0
+        self.dual, self.alpha = _below(problem, most, norm, epochs)
         self.iterations = 0
 
     @property
@@ -347,6 +374,8 @@ class _Search:
         return self.best_at.square - self.dual <= self.gap * self.best_at.square
 
     def run(self, most: int, watch: Watch | None) -> None:
+        if not self.R:
+            return  # no v does anything
         p = self.problem
         v, m = self.best_v, self._scores(self.best_v)
         for width in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 1e-5):

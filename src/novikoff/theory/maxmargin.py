@@ -29,6 +29,7 @@ from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Settings, threads, width
 from novikoff.outward import ceil_text, floor_text
+from novikoff.theory.folding import times
 from novikoff.theory.minnorm import nearest
 from novikoff.theory.problem import Pairs, Problem, one_blas_thread, read_problem
 from novikoff.theory.verdicts import Separable
@@ -215,11 +216,11 @@ def solve(
 ) -> MaxMargin:
     """`max_margin` of a problem that is read already.
 
-    Rows of extreme sizes are searched as multiples by a power of two; the bounds are measured on the rows as
-    they are. `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the upper
-    bound is below 1e-12·R.
+    Rows of extreme sizes are searched as `Problem.measurable` has them; the bounds are measured on the rows
+    as they are. `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the
+    upper bound is below 1e-12·R.
     """
-    search = Search(problem.scaled(), watch)
+    search = Search(problem.measurable[0], watch)
     try:
         with one_blas_thread(), np.errstate(all="ignore"):  # floats search, and measure nothing
             search.begin(start_u, start_alpha)
@@ -315,7 +316,8 @@ class Search:
         pairs, weights = pairs[heaviest], weights[heaviest]
         if u is None or not np.any(u):
             u = self.problem.combine(self._uniform())
-        lowest, _ = self.look(np.asarray(u, dtype=np.float64))
+        u = np.asarray(u, dtype=np.float64)
+        lowest, _ = self.look(times(u, -math.frexp(float(np.abs(u).max()))[1]))  # whose length is a float
         self.take(_union(pairs, lowest))
         self.alpha[: len(weights)] = weights / max(float(weights.sum()), 1e-300)
         self._anywhere()

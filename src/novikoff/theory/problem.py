@@ -27,7 +27,6 @@ from novikoff import _core
 from novikoff.arrays import in_order, is_sparse, read_matrix, rows_of
 from novikoff.labels import Labels, number
 from novikoff.model import (
-    BEYOND,
     Enclosure,
     Floats,
     Ints,
@@ -38,16 +37,15 @@ from novikoff.model import (
     enclosed_square,
     raise_problem,
 )
-from novikoff.outward import LARGEST, UNIT, margin_down, root_up
+from novikoff.outward import UNIT, margin_down, root_up
 from novikoff.parameters import PARAMETERS
 from novikoff.targets import read_labels, read_weights
+from novikoff.theory import folding
 
 Pairs = npt.NDArray[np.int64]
 
 MODERATE = 2.0**-200, 2.0**200  # sizes whose squares, and ratios of squares, are floats
 MEASURED = 100  # rows that are measured exactly to find the largest
-TINY = Fraction(1, 2**1000)  # squares that are lost in floats
-SQUARES = 2.0**-500, 2.0**500  # sizes whose squares are floats
 CHUNK = 1 << 25  # bytes of float64 that are made at a time of rows that are stored otherwise
 
 
@@ -133,23 +131,33 @@ class Problem:
 
     @cached_property
     def is_moderate(self) -> bool:
-        """Whether the largest |x|, c and the largest weight are of sizes whose squares floats can tell."""
-        sizes = [self.largest, self.bias, 1.0 if self.weights is None else float(self.weights.max())]
+        """Whether the largest |x|, c and all weights are of sizes whose squares floats can tell."""
+        sizes = [self.largest, self.bias]
+        sizes += [] if self.weights is None else [float(self.weights.min()), float(self.weights.max())]
         return all(not size or MODERATE[0] < size < MODERATE[1] for size in sizes)
 
-    def scaled(self) -> Problem:
-        """The same with x̃, and weights, multiplied by powers of two that bring the largest to about 1.
+    def lifted(self) -> Problem:
+        """The same with c as one more column where c² is no float that a run could be told; else itself."""
+        if not self.bias or MODERATE[0] < self.bias < MODERATE[1]:
+            return self
+        return replace(self, X=folding.lifted(self.X, self.bias), bias=0.0)
 
-        Each u has its margins multiplied by those powers, up to numbers that vanish beside the largest.
+    @cached_property
+    def measurable(self) -> tuple[Problem, int]:
+        """(rows, p) whose z are 2^p times these z, up to the rounding of `folding`, their largest about 1.
+
+        What has no unit, such as a bound at v, is the same for both with v·2^−p in place of v. Weights and c
+        are in the rows. The problem itself and 0 where that will do.
+
+        >>> rows, p = read_problem([[3e-320], [1e-320]], [1, 1], sample_weight=[1, 1e300]).measurable
+        >>> rows.bias, rows.weights, rows.shape, math.ldexp(rows.X[1, 1], -p)  # 1e300·c
+        (0.0, None, (2,), 1e+300)
         """
         if self.is_moderate:
-            return self
-        power = -math.frexp(max(self.largest, self.bias))[1]
-        weights = self.weights
-        if weights is not None:
-            weights = np.ldexp(weights, -math.frexp(float(weights.max()))[1])
-        bias = max(math.ldexp(self.bias, power), 2.0**-1074) if self.bias else 0.0  # still a coordinate
-        return replace(self._times(power), bias=bias, weights=weights)
+            return self, 0
+        X = folding.lifted(self.X, self.bias)
+        power = -max(int(folding.exponents(X, self.weights).max()), -4000)
+        return replace(self, X=folding.folded(X, self.weights, power), bias=0.0, weights=None), power
 
     def equilibrated(self) -> tuple[Problem, int]:
         """(problem, p) with x multiplied by 2^p, the largest being about 1, and c = 1.
@@ -165,9 +173,9 @@ class Problem:
     def _times(self, power: int) -> Problem:
         """The rows multiplied by 2^power."""
         if not is_sparse(self.X):
-            return replace(self, X=_times(self.X, power))
+            return replace(self, X=folding.times(self.X, power))
         X = self.X.astype(np.float64)
-        X.data = _times(X.data, power)
+        X.data = folding.times(X.data, power)
         return replace(self, X=X)
 
     @property
@@ -188,15 +196,15 @@ class Problem:
 
     def radius_square(self) -> Enclosure:
         """R², enclosed; exact where few rows come into question for it."""
-        lengths, copies = self.lengths(), 2 if self.is_joint else 1
+        (rows, power), copies = self.measurable, 2 if self.is_joint else 1
+        lengths = rows.lengths()
         slack = (self.width + 8) * 4 * UNIT
         longest = float(lengths.max(initial=0.0))
         near = np.flatnonzero(lengths >= longest * (1 - 3 * float(slack)))
         bias = Fraction(self.bias) ** 2
-        if len(near) > MEASURED or longest == math.inf:
-            square = Fraction(min(longest, LARGEST)) ** 2
-            most = BEYOND if longest == math.inf else square * (1 + slack) + (bias if bias < TINY else 0)
-            return square * (1 - slack), most
+        if len(near) > MEASURED:
+            square = Fraction(longest) ** 2 / Fraction(4) ** power
+            return square * (1 - slack), square * (1 + slack)
         part = self.X[near]
         low, high = Fraction(0), Fraction(0)
         for k, row in enumerate(near.tolist()):
@@ -343,7 +351,8 @@ def row_lengths(X: Any, bias: float) -> Floats:
     """‖x̃‖ of every row, though the square of the bias coordinate be beyond the range of floats."""
     if not bias or MODERATE[0] < bias < MODERATE[1]:
         return _core.row_norms(rows_of(X), bias * bias)
-    return np.hypot(_core.row_norms(rows_of(X), 0.0), bias)
+    with np.errstate(over="ignore", under="ignore"):
+        return np.hypot(_core.row_norms(rows_of(X), 0.0), bias)
 
 
 def read_problem(
@@ -353,14 +362,13 @@ def read_problem(
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
-    moderate: bool = False,
     rounding: str = "never",
 ) -> Problem:
     """Check rows and labels, and bring them into the form that the core reads.
 
     Rows of weight 0 are removed. One class alone is accepted when the labels are −1 and +1, which need no
-    other class to be understood. `moderate` refuses values whose squares are beyond what floats can tell;
-    `rounding` says what becomes of numbers that no double holds: refused ("never"), or rounded ("nearest").
+    other class to be understood. `rounding` says what becomes of numbers that no double holds: refused
+    ("never"), or rounded ("nearest").
 
     >>> problem = read_problem([[2.0, 0.0], [0.0, 1.0]], [1, -1], fit_intercept=False)
     >>> problem.scores(np.array([1.0, -1.0])).tolist(), problem.radius()
@@ -395,36 +403,10 @@ def read_problem(
     except UnsortedIndices:
         X = in_order(X)
         _check_values(X)
-    problem = Problem(X, labels, classes, bias, weights)
-    if moderate:
-        _check_size(problem)
-    return problem
-
-
-def _times(values: Any, power: int) -> Floats:
-    """Numbers multiplied by 2^power, which may be more than any float."""
-    half = power // 2
-    scaled: Floats = np.ldexp(np.ldexp(np.asarray(values, dtype=np.float64), half), power - half)
-    return scaled
+    return Problem(X, labels, classes, bias, weights)
 
 
 def _check_values(X: Any) -> None:
     learner = Learner(2, X.shape[1], Settings())
     problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
     raise_problem(problem, row, X)
-
-
-def _check_size(problem: Problem) -> None:
-    heaviest = 0.0 if problem.weights is None else float(problem.weights.max())
-    sizes = {
-        "X": (problem.largest, MODERATE, " (and intercept_scaling)"),
-        "intercept_scaling": (problem.bias, SQUARES, " (and X)"),
-        "sample_weight": (heaviest, SQUARES, ""),
-    }
-    for name, (size, (low, high), also) in sizes.items():
-        if size and not low < size < high:
-            raise ValueError(
-                f"the largest value of {name} is {size:g}, and squares of such numbers are beyond what "
-                f"floats can tell: scale {name}{also} by 2**{-math.frexp(size)[1]}, which changes no "
-                "bound and no mistake."
-            )

@@ -88,7 +88,7 @@ def bound_cells(b: Bound) -> tuple[str, str, str]:
 
 def run_line(d: Diagnosis) -> str:
     if d.run is None:
-        return "not reached"
+        return d.overflow or "not reached"
     end = "converged" if d.run.converged else "not converged"
     first = f"{d.run.first_epoch:,} in the first"
     return f"{d.run.mistakes:,} mistakes in {d.run.epochs:,} epoch(s) ({end}), {first}"

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,11 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.arrays import is_sparse, row_bytes, rows_of
 from novikoff.model import Floats, Ints, Learner, Settings, raise_problem
-from novikoff.outward import at_most, ceil_text, root_up, up
+from novikoff.outward import at_most, ceil_text, margin_down, root_up, up
 from novikoff.summary import theorem
-from novikoff.theory.geometry import by_row, direction, length, stepped
+from novikoff.theory import wholes
+from novikoff.theory.folding import times, unit
+from novikoff.theory.geometry import by_row, direction, length, stepped, unit_bracket
 from novikoff.theory.hindsight import best_length
 from novikoff.theory.hindsight import solve as solve_hindsight
 from novikoff.theory.maxmargin import solve as solve_margin
@@ -55,7 +58,7 @@ class Trace:
     The arrays are `example` (the row), `rival` (the class that lost, with three classes or more), `visit`
     (visits made before it) and `epoch` (from 1); then, after the update, `wu` = w·u, `norm` = ‖w‖, `cosine`
     with its `cosine_floor`, the `lower` line ≤ wu and the `upper` curve ≥ norm, and `margin`, the smallest
-    w·z/‖w‖ (NaN where it was not asked for).
+    w·z/‖w‖ (NaN where it was not asked for). `upper` is infinite where it is beyond all floats.
     """
 
     example: Counts
@@ -89,6 +92,7 @@ class Trace:
     bias: float  # the lifted coordinate c; 0: none
     classes: npt.NDArray[Any]
     top: float = math.nan  # what stands above γ² in the rule's bound, rounded up; NaN: an older record
+    most: float = math.nan  # what the lines allow, rounded up; NaN: an older record
 
     @property
     def bound(self) -> float:
@@ -96,12 +100,13 @@ class Trace:
 
         The latter for the epochs begun, or for the most visits of one row where an order repeats rows.
         """
+        if not math.isnan(self.most):
+            return self.most
         if self.form == "novikoff" and not math.isnan(self.top):
             return at_most(self.top, self.gamma)
         R = self.upper[0] if len(self.upper) else self.radius
         copies = int(self.epoch[-1]) if len(self.epoch) else 1
-        epochs = max(math.ceil(self.n_visits / self.n_rows), copies, 1)
-        return float((R * self.v_norm + math.sqrt(epochs) * self.slack) ** 2)
+        return _allowed(R, self.v_norm, self.slack, max(math.ceil(self.n_visits / self.n_rows), copies, 1))
 
     @property
     def formula(self) -> str:
@@ -121,7 +126,7 @@ class Trace:
     def from_dict(cls, data: dict[str, Any]) -> Trace:
         """The trace that `to_dict` wrote."""
         names = {f.name for f in fields(cls)}
-        if missing := names - data.keys() - {"top"}:  # which came later
+        if missing := names - data.keys() - {"top", "most"}:  # which came later
             raise ValueError(f"this is no trace: it lacks {', '.join(sorted(missing))}.")
         return cls(**{name: _restored(name, data[name]) for name in names & data.keys()})
 
@@ -154,15 +159,24 @@ def _plain(value: Any) -> Any:
             flat = [x if math.isfinite(x) else None for x in value.ravel().tolist()]
             return np.array(flat, dtype=object).reshape(value.shape).tolist()
         return value.tolist()
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _allowed(R: float, v_norm: float, slack: float, epochs: int) -> float:
+    """Freund and Schapire's bound."""
+    root = (R * v_norm if v_norm else 0.0) + math.sqrt(epochs) * slack
+    return float(root * root)
 
 
 def _restored(name: str, value: Any) -> Any:
+    if value is None and name in ("v_norm", "top", "most"):
+        return math.inf
     if name not in _DTYPES or value is None:
         return value
     if _DTYPES[name] is np.float64:
+        no_float = math.inf if name == "upper" else math.nan
         return (
-            np.array([math.nan if x is None else x for x in value]) if name == "margin" else np.array(value)
+            np.array([no_float if x is None else x for x in value]) if value.count(None) else np.array(value)
         )
     return np.array(value, dtype=_DTYPES[name])
 
@@ -231,13 +245,13 @@ def trace(
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         sample_weight=sample_weight,
-        moderate=True,
         rounding=rounding,
     )
     beta = margin if rule == "margin" else 0.0
-    run = _Run(problem, Settings(rule=rule, ties=ties, margin=beta, bias_square=problem.bias**2))
+    rows = problem.lifted()
+    run = _Run(rows, Settings(rule=rule, ties=ties, margin=beta, bias_square=rows.bias**2))
     run.go(order, random_state, max_epochs, max_updates)
-    return _Telling(stepped(problem, rule), run, beta).trace(u, margins)
+    return _Telling(problem, run).trace(u, margins)
 
 
 # ---- running -----------------------------------------------------------------------------------------
@@ -323,10 +337,15 @@ class _Run:
 
 # ---- telling -----------------------------------------------------------------------------------------
 class _Telling:
-    """From the recorded updates to the figures; `problem` has the z that were added."""
+    """From the recorded updates to the figures, computed of 2^power times the z that were added.
 
-    def __init__(self, problem: Problem, run: _Run, beta: float) -> None:
-        self.problem, self.run, self.beta = problem, run, beta
+    `rows` has those, of sizes that floats can square.
+    """
+
+    def __init__(self, problem: Problem, run: _Run) -> None:
+        self.given, self.run = problem, run
+        self.problem = stepped(problem, run.settings.rule)
+        self.rows, self.power = self.problem.measurable
         row, _, rival, _, visit = run.native.recorded()
         self.row, self.visit = row.astype(np.int64), visit.astype(np.int64)
         self.rival = rival.astype(np.int32) if problem.is_joint else None
@@ -336,32 +355,36 @@ class _Telling:
         return self.row if self.rival is None else self.row * self.problem.n_classes + self.rival
 
     def trace(self, u: Any, margins: int | None) -> Trace:
-        p, run = self.problem, self.run
+        p, rows, run = self.problem, self.rows, self.run
         w = run.problem.vector(run.learner.coef(), run.learner.intercept())
-        vector, norm = direction(p, self._default() if u is None else u)
-        unit = vector / norm
-        gamma = p.margin(vector)
-        scores = p.scores(unit)
-        heaviest = 1.0 if run.problem.weights is None else float(run.problem.weights.max())
+        vector = unit(direction(self.given, self._default() if u is None else u)[0])
+        gamma, wide = self._gamma(vector)
+        scores = rows.scores(vector)
+        heaviest = 1.0 if self.given.weights is None else float(self.given.weights.max())
         top = theorem(run.settings, p.radius_square()[1], heaviest, 2 if p.is_joint else 1)[1]
-        R, step = p.radius(), root_up(top)  # √k times it is the upper curve
-        if run.settings.rule == "normalized":  # the z are of norm 1 up to rounding
-            R, gamma = step, gamma - abs(gamma) * (p.width + 16) * 2.0**-51
+        step, long = root_up(top), root_up(top * Fraction(4) ** self.power)  # √k times it: the upper curve
+        R = step if run.settings.rule == "normalized" else p.radius()  # whose z are of norm 1 up to rounding
         k = np.arange(1.0, len(self.row) + 1)
         epoch = self._epochs()
-        if gamma > 0:
-            form, v_norm, slack = "novikoff", 1 / gamma, 0.0
-            lower = k * gamma
+        last = int(epoch[-1]) if len(epoch) else 1
+        if wide > 0:
+            form, v_norm, slack = "novikoff", 1 / gamma if gamma else math.inf, 0.0
+            lower, most = k * wide, at_most(top * Fraction(4) ** self.power, wide)
         else:
             form = "freund-schapire"
-            v_norm, slack = best_length(by_row(p, scores), step, max(int(epoch[-1]) if len(epoch) else 1, 1))
-            lower = (k - np.sqrt(k * epoch) * slack) / v_norm if v_norm else k * gamma
-        upper = np.sqrt(k) * step
+            size, slack = best_length(by_row(rows, scores), long, last)
+            lower = (k - np.sqrt(k * epoch) * slack) / size if size else k * wide
+            v_norm = up(Fraction(size) * Fraction(2) ** self.power)
+            most = _allowed(long, size, slack, max(math.ceil(run.native.visits / p.n_rows), last))
         wu = np.cumsum(scores.ravel()[self.pairs])
         norms, found = self._replay(margins)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             cosine = np.where(norms > 0, np.clip(wu / norms, -1.0, 1.0), 0.0)
-            floor = np.where(lower >= 0, np.minimum(lower / upper, 1.0), -1.0)
+            floor = np.where(lower >= 0, np.minimum(lower / (np.sqrt(k) * long), 1.0), -1.0)
+            upper = np.sqrt(k) * step
+        wu, norms, found = (times(figures, -self.power) for figures in (wu, norms, found))
+        if not (math.isfinite(R) and np.isfinite(wu).all() and np.isfinite(norms).all()):
+            raise self._too_long()
         return Trace(
             example=self.row,
             visit=self.visit,
@@ -370,11 +393,11 @@ class _Telling:
             norm=norms,
             cosine=cosine,
             cosine_floor=floor,
-            lower=lower,
+            lower=self._down(lower),
             upper=upper,
             margin=found,
             rival=self.rival,
-            u=unit,
+            u=vector,
             w=w,
             gamma=gamma,
             radius=R,
@@ -390,10 +413,43 @@ class _Telling:
             order=run.order(),
             rule=run.settings.rule,
             ties=run.settings.ties,
-            beta=self.beta,
-            bias=p.bias,
+            beta=run.settings.margin,
+            bias=self.given.bias,
             top=up(top),
+            most=most,
             classes=p.classes,
+        )
+
+    def _gamma(self, u: Floats) -> tuple[float, float]:
+        """The margin of u, rounded down, and that of 2^power·z."""
+        p = self.problem
+        if p.is_moderate:
+            gamma = p.margin(u)
+            if self.run.settings.rule == "normalized":
+                gamma = unit_bracket(self.given, gamma, gamma)[0]
+            return gamma, gamma
+        coef, intercept = wholes.coefficients(p, u)
+        least, square = wholes.least(p, coef, intercept), wholes.square(p, coef, intercept)
+        gamma, wide = (margin_down(least * Fraction(2) ** e, square, square)[0] for e in (0, self.power))
+        if self.run.settings.rule == "normalized":
+            gamma = unit_bracket(self.given, gamma, gamma)[0]
+            wide = math.nextafter(float(times(gamma, self.power)), -math.inf)
+        return gamma, wide
+
+    def _down(self, figures: Floats) -> Floats:
+        """Figures of 2^power·z as those of z, rounded down."""
+        near = times(figures, -self.power)
+        return np.where(times(near, self.power) > figures, np.nextafter(near, -math.inf), near)
+
+    def _too_long(self) -> OverflowError:
+        p, beta = self.given, self.run.settings.rule == "margin"
+        powers = {"X and intercept_scaling": -math.frexp(max(p.largest, p.bias))[1]}
+        powers |= {} if p.weights is None else {"sample_weight": -math.frexp(float(p.weights.max()))[1]}
+        powers |= {"margin": sum(powers.values()) + powers["X and intercept_scaling"]} if beta else {}
+        said = ", ".join(f"{name} by 2**{power}" for name, power in powers.items())
+        return OverflowError(
+            "the longest row, or w, is longer than the largest float, so that its norm cannot be told: "
+            f"multiply {said}, which changes no update unless a value vanishes."
         )
 
     def _epochs(self) -> Counts:
@@ -428,7 +484,7 @@ class _Telling:
         wanted = self._wanted(margins)
         if not count:
             return norms, found
-        if is_sparse(self.problem.X) and self.problem.dimension > WIDE:
+        if is_sparse(self.rows.X) and self.rows.dimension > WIDE:
             self._one_by_one(norms, found, wanted)
         else:
             self._in_blocks(norms, found, wanted)
@@ -437,8 +493,8 @@ class _Telling:
     def _wanted(self, margins: int | None) -> Any:
         count = len(self.row)
         if margins is None:
-            stored = self.problem.X.nnz if is_sparse(self.problem.X) else self.problem.X.size
-            margins = max(BUDGET // max(stored * max(self.problem.n_classes - 1, 1), 1), 2)
+            stored = self.rows.X.nnz if is_sparse(self.rows.X) else self.rows.X.size
+            margins = max(BUDGET // max(stored * max(self.rows.n_classes - 1, 1), 1), 2)
         wanted = np.zeros(count, dtype=bool)
         if margins and count:
             wanted[np.linspace(count - 1, 0, min(margins, count)).astype(np.int64)] = True
@@ -447,11 +503,11 @@ class _Telling:
     def _measure(self, w: Floats, norm: float) -> float:
         if not norm:
             return math.nan
-        return float(by_row(self.problem, self.problem.scores(w.reshape(self.problem.shape))).min()) / norm
+        return float(by_row(self.rows, self.rows.scores(w.reshape(self.rows.shape))).min()) / norm
 
     def _in_blocks(self, norms: Floats, found: Floats, wanted: Any) -> None:
         """Prefix sums of the z, a block at a time: each w is the one before plus z, as in training."""
-        p, size = self.problem, max(BLOCK_BYTES // (8 * self.problem.dimension), 1)
+        p, size = self.rows, max(BLOCK_BYTES // (8 * self.rows.dimension), 1)
         w = np.zeros((1, p.dimension))
         for begin in range(0, len(norms), size):
             z = p.signed_rows(self.pairs[begin : begin + size])
@@ -464,9 +520,9 @@ class _Telling:
 
     def _one_by_one(self, norms: Floats, found: Floats, wanted: Any) -> None:
         """‖w + z‖² = ‖w‖² + 2w·z + ‖z‖², measured anew where a margin is and every thousand updates."""
-        w, square, block = np.zeros(self.problem.dimension), 0.0, 1000
+        w, square, block = np.zeros(self.rows.dimension), 0.0, 1000
         for begin in range(0, len(norms), block):
-            z = self.problem.signed_rows(self.pairs[begin : begin + block]).tocsr()
+            z = self.rows.signed_rows(self.pairs[begin : begin + block]).tocsr()
             for k in range(z.shape[0]):
                 part = slice(z.indptr[k], z.indptr[k + 1])
                 at, values = z.indices[part], z.data[part]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,8 @@ class Orders:
 def run(
     problem: Problem, rule: str, ties: str, *, max_epochs: int, order: str, seed: int, clock: Clock
 ) -> tuple[Model, Run]:
-    """One fit, which ends early when the time is up."""
+    """One fit, which ends early when the time is up; its weights are those of `problem.lifted()`."""
+    problem = problem.lifted()
     settings = Settings(rule=rule, ties=ties, bias_square=problem.bias**2)
     plan = Plan(
         max_epochs=max_epochs,
@@ -100,16 +101,20 @@ def in_orders(
 ) -> Iterator[list[Orders]]:
     """Try the rules on the same random orders, until there are `n_orders` or the time is up.
 
-    Yields what is known after every order.
+    Yields what is known after every order. A rule ends where its weights would overflow.
     """
     made: dict[str, list[tuple[int, int, bool]]] = {rule: [] for rule in rules}
     for k in range(n_orders):
         if k >= LEAST_ORDERS and clock.left <= 0:
             return
         for rule in rules:
-            model, ran = run(
-                problem, rule, ties, max_epochs=max_epochs, order="shuffle", seed=seed + k, clock=clock
-            )
+            try:
+                model, ran = run(
+                    problem, rule, ties, max_epochs=max_epochs, order="shuffle", seed=seed + k, clock=clock
+                )
+            except OverflowError:
+                rules = tuple(r for r in rules if r != rule)
+                continue
             made[rule].append((model.total("mistakes"), len(ran.history), ran.converged))
         yield [
             Orders(
@@ -120,6 +125,7 @@ def in_orders(
                 max_epochs == 1,
             )
             for rule, tried in made.items()
+            if tried
         ]
 
 
@@ -174,7 +180,8 @@ def held_out(
 ) -> Iterator[Trial]:
     """Try each way on three quarters of the rows, and count its errors on the others.
 
-    At most `MOST_ROWS` rows are used, and a random part of them where there are more.
+    At most `MOST_ROWS` rows are used, and a random part of them where there are more. A way is left out
+    where its weights, or the squares that it is scaled by, would overflow.
     """
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(problem.n_rows)[:MOST_ROWS]
@@ -186,13 +193,20 @@ def held_out(
     for way in WAYS:
         if clock.left <= 0:
             return
-        a, b = _scaled(way.scale, learned.X, judged.X, features)
-        settings = Settings(rule=way.rule, ties=ties, bias_square=problem.bias**2, average=way.average)
+        try:
+            a, b = _scaled(way.scale, learned.X, judged.X, features)
+        except ValueError:  # squares that cannot be added up
+            continue
+        a, b = replace(learned, X=a).lifted(), replace(judged, X=b).lifted()
+        settings = Settings(rule=way.rule, ties=ties, bias_square=a.bias**2, average=way.average)
         plan = Plan(max_epochs=EPOCHS, rng=np.random.default_rng(seed), callback=lambda _: clock.left <= 0)
-        model, made = fit(a, learned.labels, problem.n_classes, settings, plan, weights=learned.weights)
+        try:
+            model, made = fit(a.X, a.labels, a.n_classes, settings, plan, weights=a.weights)
+        except OverflowError:
+            continue
         if made.interrupted:
             raise KeyboardInterrupt
-        predicted = model.scorer(averaged=way.average).predict(b, -1)
+        predicted = model.scorer(averaged=way.average).predict(b.X, -1)
         yield Trial(way, int(np.count_nonzero(predicted != judged.labels)), len(held))
 
 

@@ -7,7 +7,6 @@ times as fast; they are used where squares neither overflow nor vanish (`Problem
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.arrays import is_sparse
+from novikoff.outward import margin_down, root_up
 from novikoff.theory.problem import Pairs, Problem
 
 Integers = npt.NDArray[Any]  # of Python's integers
@@ -67,6 +67,20 @@ def least(problem: Problem, coef: Any, intercept: Any, *, above: bool = False) -
     return found
 
 
+def coefficients(problem: Problem, u: Any) -> tuple[Integers, Integers]:
+    """(coef, intercept) of u in integers, up to a common factor: the intercept is c·u_last exactly.
+
+    >>> from novikoff.theory.problem import read_problem
+    >>> coefficients(read_problem([[1.0]], [1], intercept_scaling=0.75), [0.5, 3.0])
+    (array([[4]], dtype=object), array([18], dtype=object))
+    """
+    u, _ = wholes(np.atleast_2d(u))
+    if not problem.bias:
+        return u, np.zeros(len(u), dtype=np.int64).astype(object)
+    (c,), power = wholes(np.array([problem.bias]))
+    return u[:, :-1] << max(-power, 0), (c << max(power, 0)) * u[:, -1]
+
+
 def row(X: Any, i: int) -> tuple[Any, Any]:
     """Columns and values of the nonzeros of a row."""
     if is_sparse(X):
@@ -95,7 +109,7 @@ def margin(problem: Problem, coef: Any, intercept: Any, smallest: Fraction | Non
     12.0
     """
     smallest = least(problem, coef, intercept) if smallest is None else smallest
-    return rounded_root(smallest * abs(smallest) / square(problem, coef, intercept), up=False)
+    return margin_down(smallest, *2 * (square(problem, coef, intercept),))[0]
 
 
 def distance(problem: Problem, pairs: Pairs, alpha: Any) -> float:
@@ -115,34 +129,4 @@ def distance(problem: Problem, pairs: Pairs, alpha: Any) -> float:
                 sums[block, j] = sums.get((block, j), Fraction(0)) + factor * Fraction(value)
     whole = sum((v * v for v in sums.values()), Fraction(0))
     whole += sum((v * v for v in blocks), Fraction(0)) * Fraction(problem.bias) ** 2
-    return rounded_root(whole / total**2, up=True)
-
-
-def rounded_root(q: Fraction, *, up: bool) -> float:
-    """√q, or −√−q where q is negative, as the nearest float that is not below it (not above it).
-
-    >>> rounded_root(Fraction(2), up=True) - rounded_root(Fraction(2), up=False)
-    2.220446049250313e-16
-    """
-    if q < 0:
-        return -rounded_root(-q, up=not up)
-    if not q:
-        return 0.0
-    # 128 bits of the root, below it, over a power of two; exact or not
-    power = 128 - (q.numerator.bit_length() - q.denominator.bit_length()) // 2
-    scaled = q * Fraction(4) ** power
-    below = math.isqrt(scaled.numerator // scaled.denominator)
-    if up and below * below != scaled:
-        below += 1
-    return rounded(Fraction(below) / Fraction(2) ** power, up=up)
-
-
-def rounded(q: Fraction, *, up: bool) -> float:
-    """The nearest float that is not below q (or not above it)."""
-    try:
-        near = q.numerator / q.denominator
-    except OverflowError:
-        near = math.inf if q > 0 else -math.inf
-    if up:
-        return math.nextafter(near, math.inf) if near < q else near
-    return math.nextafter(near, -math.inf) if near > q else near
+    return root_up(whole / total**2)
