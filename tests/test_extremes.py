@@ -202,6 +202,16 @@ def test_a_run_that_overflows_is_named():
         theory.trace(X, y, fit_intercept=False)
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-308, 1e-170, 1e170, 8e307])
+@pytest.mark.parametrize("y", [Y6, [0, 1, 1, 0, 0, 1, 0]])
+def test_pictures_of_any_size(size, y):
+    pytest.importorskip("matplotlib")
+    found = theory.diagnose(X6 * size, y, n_orders=3, intercept_scaling=size)
+    assert "<img" in found.to_html(pictures=True)
+    plain = [trial for trial in found.trials if str(trial.way) == "perceptron"]
+    assert plain or not any("plain perceptron will do" in text for text in found.advice)
+
+
 def test_a_norm_that_no_float_holds_is_named():
     with pytest.raises(OverflowError, match=r"X and intercept_scaling by 2\*\*-1024, margin by 2\*\*-2048"):
         theory.trace([[1.7e308, 1.7e308]], [1], rule="margin", margin=1.0, max_epochs=1, fit_intercept=False)

@@ -138,7 +138,9 @@ def test_unit_norms_never_worsen_the_bound(seed, bias, sparse):
 @pytest.mark.parametrize("scaling", [5e-324, 1e-170, 1e-100, 1.0, 1e160, 1e308])
 def test_the_radius_of_any_bias_coordinate(scaling):
     assert radius([[0.0]], intercept_scaling=scaling) == scaling
-    assert radius([[0.75 * scaling]], intercept_scaling=scaling) == pytest.approx(1.25 * scaling, abs=5e-324)
+    assert radius([[0.75 * scaling]], intercept_scaling=scaling) == pytest.approx(
+        1.25 * scaling, rel=1e-14, abs=5e-324
+    )
 
 
 @given(datasets(3, st.just(integers)), st.sampled_from(["positive", "mistake"]), st.booleans())
