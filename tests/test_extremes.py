@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fraction_minnorm import dot, nearest_square, vectors
+from fraction_minnorm import dot, nearest_square, root, vectors
 from novikoff import Perceptron, theory
 from novikoff.theory.hindsight import bound_at
 from novikoff.theory.problem import read_problem
@@ -89,6 +89,29 @@ def test_bounds_hold_for_real_numbers(name):
             if "hindsight" in bound.name:  # no v is better than 1, and v = 0 allows every visit
                 assert 0.999 < bound.lower <= bound.upper <= 3 * len(y) * (1 + 1e-9)
             assert str(bound) and bound.to_dict()
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("name", POOLS)
+def test_hindsight_is_no_less_than_the_bound_at_its_v(name, norm):
+    """A(v)² of the rows as they are, in fractions, at the v that was found; and α proves what it proves."""
+    for X, y, k, options in draws(name, 12, seed=4):
+        best = theory.best_in_hindsight(X, y, norm=norm, epochs=2, **options)
+        bias = options["intercept_scaling"] * options["fit_intercept"]
+        Z = vectors(X, y, bias=bias, weights=options["sample_weight"], classes=k)
+        v = [Fraction(x) * Fraction(2) ** best.power for x in best.v.ravel().tolist()]
+        each = [max(Fraction(0), 1 - dot(v, z)) for z in Z]
+        hinges = [max(each[i : i + k - 1]) for i in range(0, len(each), k - 1)]
+        square = max(dot(z, z) for z in Z) * dot(v, v)
+        a = root(square) if square else Fraction(0)
+        if norm == "l2":
+            loss = 2 * dot(hinges, hinges)
+            bound = (a + (root(loss) if loss else 0)) ** 2
+        else:
+            inside = square + 8 * sum(hinges)
+            bound = ((a + (root(inside) if inside else 0)) / 2) ** 2
+        assert Fraction(best.value) >= bound * (1 - Fraction(1, 10**50))
+        assert Fraction(best.dual_value) <= bound
 
 
 @pytest.mark.parametrize("rule", ["perceptron", "normalized", "margin", "pa", "pa1", "pa2"])
@@ -200,6 +223,16 @@ def test_a_run_that_overflows_is_named():
     assert "2**-1024" in theory.diagnose(X, y, fit_intercept=False, n_orders=2).overflow
     with pytest.raises(OverflowError, match=r"2\*\*-1024"):
         theory.trace(X, y, fit_intercept=False)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-308, 1e-170, 1e170, 8e307])
+@pytest.mark.parametrize("y", [Y6, [0, 1, 1, 0, 0, 1, 0]])
+def test_pictures_of_any_size(size, y):
+    pytest.importorskip("matplotlib")
+    found = theory.diagnose(X6 * size, y, n_orders=3, intercept_scaling=size)
+    assert "<img" in found.to_html(pictures=True)
+    plain = [trial for trial in found.trials if str(trial.way) == "perceptron"]
+    assert plain or not any("plain perceptron will do" in text for text in found.advice)
 
 
 def test_a_norm_that_no_float_holds_is_named():

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from novikoff.plots.margins import MarginHistogramDisplay
 from novikoff.plots.mistakes import MistakesDisplay
 from novikoff.plots.orders import OrderDisplay
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 Draw = Callable[[Any], object]
 
 SIZE = (5.6, 4.0)  # inches, of one picture
+DRAWABLE = 1e-300, 1e300  # sizes of values that axes can show
 
 
 class DiagnosisDisplay:
@@ -99,23 +102,29 @@ def _above(ax: Any) -> float:
     return 10.0 + 13.0 * lines
 
 
+def _drawable(values: Any) -> bool:
+    """Whether axes can be scaled to the values: sums and steps of them have to be floats."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return not largest or DRAWABLE[0] < largest < DRAWABLE[1]
+
+
 def pictures(d: Diagnosis) -> list[tuple[str, Draw]]:
     """What each picture shows, and how it is drawn in some axes."""
     found: list[tuple[str, Draw]] = []
     run = d.trace
     if run is not None and len(run.norm):
-        if d.verdict == "separable":
+        if d.verdict == "separable" and _drawable(run.upper):
             found.append(
                 (
                     "The proof, and the run between its lines",
                     lambda ax: SandwichDisplay.from_trace(run, ax=ax),
                 )
             )
-        else:
+        elif d.verdict != "separable":
             levels = [(b.name, b.upper) for b in d.bounds]
             shown = MistakesDisplay(run.visit + 1, run.n_visits, levels)
             found.append(("Mistakes of one pass, under the bound", shown.plot))
-    if d.margins is not None:
+    if d.margins is not None and _drawable(d.margins):
         gamma = (d.margin.lower, d.margin.upper) if d.verdict == "separable" else None
         some = f" ({len(d.margins):,} of them)" if len(d.margins) < d.n_rows else ""
         histogram = MarginHistogramDisplay(d.margins, gamma)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 CLEARLY = 1.15  # a median that is this many times another one differs from it
 UNSTEADY = 1.5  # most mistakes over least, from which the order matters
 RARE = 0.1  # share of the rows below which a class is rare
+PLAIN = "perceptron"  # the first way that is tried, in words
 FAR = 10.0  # R over the spread, or column over column, from which scaling is advised
 
 
@@ -122,7 +123,10 @@ def _about_ways(d: Diagnosis, said: list[str]) -> None:
         return
     best, first = d.best_way, d.trials[0]
     assert best is not None
-    if best is first:
+    if str(first.way) != PLAIN:  # the plain perceptron is not among them: see `overflow`
+        rate = f"{100 * best.rate:.2f} % errors on {best.rows:,} rows held out"
+        said.append(f"Use {_call(best.way)}: {rate}. The plain perceptron's weights would overflow.")
+    elif best is first:
         said.append(
             f"The plain perceptron will do: no other way was clearly better on {first.rows:,} rows held out "
             f"({100 * first.rate:.2f} % errors)."

@@ -45,6 +45,7 @@ from novikoff.theory import folding
 Pairs = npt.NDArray[np.int64]
 
 MODERATE = 2.0**-200, 2.0**200  # sizes whose squares, and ratios of squares, are floats
+SQUARES = 2.0**-500, 2.0**500  # sizes whose squares are floats
 MEASURED = 100  # rows that are measured exactly to find the largest
 CHUNK = 1 << 25  # bytes of float64 that are made at a time of rows that are stored otherwise
 
@@ -138,7 +139,7 @@ class Problem:
 
     def lifted(self) -> Problem:
         """The same with c as one more column where c² is no float that a run could be told; else itself."""
-        if not self.bias or MODERATE[0] < self.bias < MODERATE[1]:
+        if not self.bias or SQUARES[0] < self.bias < SQUARES[1]:
             return self
         return replace(self, X=folding.lifted(self.X, self.bias), bias=0.0)
 

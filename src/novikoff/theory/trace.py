@@ -357,9 +357,11 @@ class _Telling:
     def trace(self, u: Any, margins: int | None) -> Trace:
         p, rows, run = self.problem, self.rows, self.run
         w = run.problem.vector(run.learner.coef(), run.learner.intercept())
-        vector = unit(direction(self.given, self._default() if u is None else u)[0])
+        vector = direction(self.given, self._default() if u is None else u)[0]
+        vector = times(vector, -math.frexp(float(np.abs(vector).max()))[1])  # whose products are floats
         gamma, wide = self._gamma(vector)
-        scores = rows.scores(vector)
+        along = unit(vector)
+        scores = rows.scores(along)
         heaviest = 1.0 if self.given.weights is None else float(self.given.weights.max())
         top = theorem(run.settings, p.radius_square()[1], heaviest, 2 if p.is_joint else 1)[1]
         step, long = root_up(top), root_up(top * Fraction(4) ** self.power)  # √k times it: the upper curve
@@ -397,7 +399,7 @@ class _Telling:
             upper=upper,
             margin=found,
             rival=self.rival,
-            u=vector,
+            u=along,
             w=w,
             gamma=gamma,
             radius=R,
