@@ -35,7 +35,7 @@ def epoch(weights: ChainWeights, x: Sequences, labels: Ids, order: Offsets | Non
     """
     native = weights.learner()
     if not _is_whole(x):
-        weights.counts.fractional = True
+        weights.counts.fractional |= True
         least = float(np.abs(x.values[x.values != 0]).min())
         if least < LEAST:
             raise ValueError(

@@ -33,7 +33,7 @@ from novikoff.model import Floats, Ints, Learner, Settings, raise_problem
 from novikoff.outward import at_most, ceil_text, root_up, up
 from novikoff.summary import theorem
 from novikoff.theory.geometry import by_row, direction, length, stepped
-from novikoff.theory.hindsight import best_length
+from novikoff.theory.hindsight import UNIT, best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
 from novikoff.theory.maxmargin import solve as solve_margin
 from novikoff.theory.problem import Problem, read_problem
@@ -89,6 +89,7 @@ class Trace:
     bias: float  # the lifted coordinate c; 0: none
     classes: npt.NDArray[Any]
     top: float = math.nan  # what stands above γ² in the rule's bound, rounded up; NaN: an older record
+    heaviest: float = 1.0  # the largest weight of a row
 
     @property
     def bound(self) -> float:
@@ -101,13 +102,13 @@ class Trace:
         R = self.upper[0] if len(self.upper) else self.radius
         copies = int(self.epoch[-1]) if len(self.epoch) else 1
         epochs = max(math.ceil(self.n_visits / self.n_rows), copies, 1)
-        return float((R * self.v_norm + math.sqrt(epochs) * self.slack) ** 2)
+        return float((R * self.v_norm + math.sqrt(epochs) * self.slack) ** 2 * (1 + 16 * UNIT))
 
     @property
     def formula(self) -> str:
         """The rule's own bound, where u separates the rows."""
         copies = 2 if len(self.classes) > 2 else 1
-        return theorem(Settings(rule=self.rule, margin=self.beta), 1.0, copies=copies)[0]
+        return theorem(Settings(rule=self.rule, margin=self.beta), 1.0, self.heaviest, copies)[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything by name, arrays as lists: what JSON can hold (NaN as None)."""
@@ -121,7 +122,7 @@ class Trace:
     def from_dict(cls, data: dict[str, Any]) -> Trace:
         """The trace that `to_dict` wrote."""
         names = {f.name for f in fields(cls)}
-        if missing := names - data.keys() - {"top"}:  # which came later
+        if missing := names - data.keys() - {"top", "heaviest"}:  # which came later
             raise ValueError(f"this is no trace: it lacks {', '.join(sorted(missing))}.")
         return cls(**{name: _restored(name, data[name]) for name in names & data.keys()})
 
@@ -354,7 +355,8 @@ class _Telling:
             lower = k * gamma
         else:
             form = "freund-schapire"
-            v_norm, slack = best_length(by_row(p, scores), step, max(int(epoch[-1]) if len(epoch) else 1, 1))
+            copies = max(int(epoch[-1]) if len(epoch) else 1, 1)
+            v_norm, slack = losses_at(p, unit * best_length(by_row(p, scores), step, copies)[0])
             lower = (k - np.sqrt(k * epoch) * slack) / v_norm if v_norm else k * gamma
         upper = np.sqrt(k) * step
         wu = np.cumsum(scores.ravel()[self.pairs])
@@ -393,6 +395,7 @@ class _Telling:
             beta=self.beta,
             bias=p.bias,
             top=up(top),
+            heaviest=heaviest,
             classes=p.classes,
         )
 
