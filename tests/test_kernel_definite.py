@@ -76,3 +76,10 @@ def test_a_margin_within_rounding_is_not_shown_as_infinite():
         model = KernelPerceptron("linear", fit_intercept=False, ties="mistake", order="cyclic")
         report = model.fit([[1 / 3], [0.3]], [1, 0]).report()
     assert "inf" not in str(report) and report.values_rounded
+
+
+def test_the_radius_remembers_rows_that_caused_no_update():
+    """R² = 2.25 of the first chunk, which is no whole number, was rounded to 2 after a chunk of whole ones."""
+    model = KernelPerceptron("linear", fit_intercept=False)
+    model.partial_fit([[1.5]], [1], classes=[0, 1]).partial_fit([[-1.0], [1.0]], [0, 1])
+    assert model.n_updates_ == 1 and model.radius_ >= 1.5
