@@ -568,12 +568,13 @@ def record_line(record: Record) -> str:
 SEEN = ("radius", "square_low", "square_high", "largest_row", "most_stored")
 
 
-def _seen(learner: Learner) -> tuple[float, ...]:
+def figures_seen(learner: Learner) -> tuple[float, ...]:
     """What a learner knows of the rows it has seen."""
     return tuple(getattr(learner.native, name) for name in SEEN)
 
 
-def _see(learner: Learner, figures: tuple[float, ...]) -> None:
+def see_again(learner: Learner, figures: tuple[float, ...]) -> None:
+    """Put back what `figures_seen` gave."""
     for name, figure in zip(SEEN, figures, strict=True):
         setattr(learner.native, name, figure)
 
@@ -593,14 +594,14 @@ def scan(
     With their labels they are added to a digest.
     """
     first = model.learners[0].native
-    before = _seen(model.learners[0])
+    before = figures_seen(model.learners[0])
     risky = False
     count = rows.n if kept is None else len(kept)
     for begin in range(0, count, per_call):
         end = min(begin + per_call, count)
         problem, row, risk = _core.scan(first, rows, weights, kept, begin, end, labels, digest)
         if problem:
-            _see(model.learners[0], before)
+            see_again(model.learners[0], before)
             raise_problem(problem, row, X)
         risky |= risk
     for learner in model.learners[1:]:  # the same rows; only the weights differ
@@ -628,7 +629,7 @@ def learn(
     rows = rows_of(X)
     n = rows.n if kept is None else len(kept)
     per_call = max(CALL_BYTES // row_bytes(X), 1)
-    seen = [_seen(learner) for learner in model.learners]
+    seen = [figures_seen(learner) for learner in model.learners]
     started, digest = time.perf_counter(), _core.Digest()
     try:
         risky = scan(model, X, rows, weights, kept, per_call, labels, digest)
@@ -650,7 +651,7 @@ def learn(
                 if backup is not None:
                     vars(model).update(vars(backup))
                     for part, figures in zip(model.learners, seen, strict=True):
-                        _see(part, figures)
+                        see_again(part, figures)
                 raise_problem(problem, row, X, learner.native.largest_row)
     mistakes, updates = mistakes + model.total("mistakes"), updates + model.total("updates")
     seconds = time.perf_counter() - started
