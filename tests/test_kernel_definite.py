@@ -1,4 +1,4 @@
-"""What is said of kernels that are only known to be symmetric: theorems about φ(x)·φ(z) need more than that."""
+"""What is said of kernels that are only known to be symmetric: theorems about φ(x)·φ(z) need more."""
 
 import math
 import warnings
@@ -70,7 +70,7 @@ def test_the_assumption_is_named_where_it_cannot_be_checked():
 
 
 def test_a_margin_within_rounding_is_not_shown_as_infinite():
-    """x = 1/3 and 0.3 with opposite labels lie on one side of 0; only the rounded products tell them apart."""
+    """x = 1/3 and 0.3 with opposite labels lie on one side of 0; only rounded products tell them apart."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = KernelPerceptron("linear", fit_intercept=False, ties="mistake", order="cyclic")
@@ -79,7 +79,7 @@ def test_a_margin_within_rounding_is_not_shown_as_infinite():
 
 
 def test_the_radius_remembers_rows_that_caused_no_update():
-    """R² = 2.25 of the first chunk, which is no whole number, was rounded to 2 after a chunk of whole ones."""
+    """R² = 2.25 of the first chunk, which is no whole number, was rounded to 2 after whole ones."""
     model = KernelPerceptron("linear", fit_intercept=False)
     model.partial_fit([[1.5]], [1], classes=[0, 1]).partial_fit([[-1.0], [1.0]], [0, 1])
     assert model.n_updates_ == 1 and model.radius_ >= 1.5

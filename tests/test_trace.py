@@ -232,7 +232,7 @@ def test_the_perceptron_is_gradient_descent(data, ties):
 
 @pytest.mark.parametrize("n", [3, 5, 6, 7])
 def test_freund_and_schapires_line_is_rounded_outward(n):
-    """One row under both labels: the best v is 0, and the bound is n exactly, e times (√n)² by floats less."""
+    """One row under both labels: the best v is 0, and the bound is n·e exactly; by floats less."""
     X, y = np.ones((n, 1)), np.arange(n) % 2
     for epochs in (1, 2, 3):
         run = trace(

@@ -75,9 +75,9 @@ def fit(
     except KeyboardInterrupt:
         run.interrupted = True
     model = learner.model()
-    if run.verdict == "undecided" and model.margin_upper == 0:  # a sum of the y·φ(x) is 0
-        if model.kernel.is_known or _vanishes(learner):
-            run.verdict = "inseparable"
+    cancelled = run.verdict == "undecided" and model.margin_upper == 0  # a sum of the y·φ(x) is 0
+    if cancelled and (model.kernel.is_known or _vanishes(learner)):
+        run.verdict = "inseparable"
     return model, run
 
 
@@ -172,14 +172,13 @@ def _vanishes(learner: Learner) -> bool:
     ‖w‖ = 0 says so where K is an inner product. Where it is only known to be symmetric this is what proves
     that no f = Σ β·K(x, ·) separates the rows: the sum of y·f(x) over the updates is Σ β·(w's scores) = 0.
     """
-    columns = range(learner.earlier.n_columns)
-    moved = learner.model().updates_by_column
-    zero = [
-        moved[c] > 0
-        and all(learner.exact(row, itemgetter((slice(None), c)))[0] == 0 for row in range(len(learner.labels)))
-        for c in columns
-    ]
-    return all(zero) if learner.joint else any(zero)
+    assert isinstance(learner, DualLearner)  # conjunctions are inner products
+    moved, rows = learner.model().updates_by_column.tolist(), range(len(learner.labels))
+    columns: list[Callable[[Floats], Floats]] = [itemgetter((slice(None), c)) for c in range(len(moved))]
+    zero = [all(learner.exact(row, of)[0] == 0 for row in rows) for of in columns]
+    if learner.joint:
+        return all(zero)
+    return any(is_zero and count for is_zero, count in zip(zero, moved, strict=True))
 
 
 def _lift(learner: DualLearner, found: Smallest) -> Floats:

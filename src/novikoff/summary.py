@@ -86,7 +86,8 @@ def theorem(
             above = ("" if copies == 1 else "2") + ("" if heaviest == 1 else "c²")
             return f"{above or 1}/γₙ²", copies * heaviest_**2
         case "margin":
-            return f"(R² + 2{'' if heaviest == 1 else 'c'}β)/γ²", square + 2 * Fraction(settings.margin) * heaviest_
+            formula = "(R² + 2β)/γ²" if heaviest == 1 else "(R² + 2cβ)/γ²"
+            return formula, square + 2 * Fraction(settings.margin) * heaviest_
         case "pa1":
             return "max(R², 1/C)/γ²", max(square, 1 / Fraction(settings.C))
         case "pa2":

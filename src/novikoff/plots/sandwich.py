@@ -112,10 +112,9 @@ class SandwichDisplay:
             ax.plot(more, slope * more, color=GREEN, lw=1, ls="--", alpha=0.55)
             ax.plot(more, scale * np.sqrt(more), color=RED, lw=1, ls="-.", alpha=0.55)
             ax.axvline(end, color=INK, lw=0.8, ls=":")
+            formula = formula_of(self.rule, self.n_classes, self.heaviest)[:-1]
             ax.annotate(
-                f"{formula_of(self.rule, self.n_classes, self.heaviest)[:-1]} = {bound_number(self.bound)}$".replace(
-                    ",", "{,}"
-                ),
+                f"{formula} = {bound_number(self.bound)}$".replace(",", "{,}"),
                 (end, 0.02),
                 xycoords=("data", "axes fraction"),
                 xytext=(-4, 0),

@@ -34,13 +34,13 @@ def epoch(weights: ChainWeights, x: Sequences, labels: Ids, order: Offsets | Non
     can be gone on from by whoever has the sentences.
     """
     native = weights.learner()
-    if not _is_whole(x):
+    if x.values is not None and not _is_whole(x):
         weights.counts.fractional |= True
         least = float(np.abs(x.values[x.values != 0]).min())
         if least < LEAST:
             raise ValueError(
-                f"a feature has the value {least:g}, of which no double holds the square: scale the values of "
-                "the features up."
+                f"a feature has the value {least:g}, of which no double holds the square: scale the values "
+                "of the features up."
             )
     try:
         for begin, end in x.ranges(CALL_WORK, weights.n_labels, order):
