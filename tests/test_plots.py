@@ -399,3 +399,27 @@ def test_without_matplotlib_the_extra_is_named():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "novikoff[plots]" in done.stdout
+
+
+def test_pictures_draw_no_bound_that_is_for_fewer_epochs():
+    """Freund and Schapire for one pass (4 on XOR) beside the mistakes of twenty: it is not about them."""
+    X, y = np.array([[0.0, 0], [1, 1], [0, 1], [1, 0]]), [0, 0, 1, 1]
+    run = trace(X, y, max_epochs=20)
+    shown = plots.MistakesDisplay.from_trace(run, bounds(X, y), ax=empty_axes())
+    assert len(shown.visits) > 70 and not shown.bounds
+    shown = plots.MistakesDisplay.from_trace(run, bounds(X, y, epochs=20), ax=empty_axes())
+    assert len(shown.bounds) == 2 and all(len(shown.visits) <= value for _, value in shown.bounds)
+
+
+def test_pictures_and_formulas_name_the_largest_weight():
+    """With weights c the margin rule has R² + 2cβ above γ², and the normalized rule c²."""
+    X, y, weights = [[1.0, 0], [-1, 0.5]], [1, 0], [2.0, 1.0]
+    for rule, beta, formula, drawn in (
+        ("margin", 1.0, "(R² + 2cβ)/γ²", r"2c\beta"),
+        ("normalized", 0.0, "c²/γₙ²", "$c^2/"),
+    ):
+        run = trace(X, y, rule=rule, margin=beta, sample_weight=weights)
+        assert run.formula == formula and bounds(X, y, sample_weight=weights)[rule].formula == formula
+        shown = plots.MistakesDisplay.from_trace(run, ax=empty_axes())
+        assert drawn in shown.bounds[0][0]
+        assert trace(X, y, rule=rule, margin=beta).formula == formula.replace("c²/", "1/").replace("c", "")

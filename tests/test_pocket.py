@@ -1,5 +1,6 @@
 """Pocket: against the plain twin, against brute force, and what the ratchet promises."""
 
+import math
 import warnings
 from itertools import pairwise
 
@@ -147,3 +148,14 @@ def test_real_data_beat_the_last_weights(name):
     model = Pocket(random_state=0, max_epochs=10).fit(X, y)
     assert model.n_errors_ == np.count_nonzero(model.predict(X) != y)
     assert model.n_errors_ < np.count_nonzero(last.predict(X) != y)
+
+
+def test_the_radius_is_that_of_the_rows_with_their_weights():
+    """The pocket looks at rows without their weights; the report said "between 16.68 and 17.83" of 13.5."""
+    third = 1 / 3
+    X, y = [[third, third], [-0.7, -0.7], [third, -0.7], [-0.7, 0.3]], [0, 1, 0, 1]
+    weights = [1.0, 0.5, 1.0, 0.5]
+    for ratchet in (False, True):
+        model = Pocket(ratchet=ratchet, order="cyclic").fit(X, y, sample_weight=weights)
+        largest = max(w * math.hypot(*x, 1.0) for x, w in zip(X, weights, strict=True))
+        assert largest <= model.radius_ <= largest * (1 + 1e-12)

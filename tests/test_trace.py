@@ -228,3 +228,14 @@ def test_the_perceptron_is_gradient_descent(data, ties):
     run = trace(X, labels, np.ones(X.shape[1]), ties=ties, max_epochs=1, fit_intercept=False)
     assert run.w.tolist() == [float(a) for a in w]
     np.testing.assert_allclose(model.coef_[0], [float(a / len(X)) for a in total], rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [3, 5, 6, 7])
+def test_freund_and_schapires_line_is_rounded_outward(n):
+    """One row under both labels: the best v is 0, and the bound is n·e exactly; by floats less."""
+    X, y = np.ones((n, 1)), np.arange(n) % 2
+    for epochs in (1, 2, 3):
+        run = trace(
+            X, y, rule="margin", margin=2.0, fit_intercept=False, ties="mistake", max_epochs=epochs, u=[1.0]
+        )
+        assert run.form == "freund-schapire" and run.updates == n * epochs <= run.bound

@@ -327,10 +327,10 @@ class DualLearner:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no sum was rounded."""
+        """Whether no sum was rounded, and no value of K: R may be that of a row that caused no update."""
         whole = self.rounding.whole and not np.any(self.rounding.slack)
         return bool(
-            whole and (self.earlier.whole or not len(self.earlier.used)) and self.squares().max() < 2.0**53
+            whole and (self.earlier.whole or not self.earlier.n_rows) and self.squares().max() < 2.0**53
         )
 
     def model(self) -> DualModel:

@@ -174,8 +174,13 @@ class DualModel:
 
     @property
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ, rounded up: a convex combination of the y·φ(x) is at least that long."""
+        """‖w‖/Στ ≥ γ, rounded up: a convex combination of the y·φ(x) is at least that long.
+
+        Infinite where ‖w‖² < 0: then K is no inner product, and there is no γ.
+        """
         squares, counts = self.enclosed_squares(), self.updates_by_column.tolist()
+        if any(high < 0 for _, high in squares):
+            return math.inf
         if self.joint:
             squares, counts = (
                 [(Fraction(0), sum((high for _, high in squares), Fraction(0)))],

@@ -75,7 +75,8 @@ def fit(
     except KeyboardInterrupt:
         run.interrupted = True
     model = learner.model()
-    if run.verdict == "undecided" and model.margin_upper == 0:  # a sum of the y·φ(x) is 0
+    cancelled = run.verdict == "undecided" and model.margin_upper == 0  # a sum of the y·φ(x) is 0
+    if cancelled and (model.kernel.is_known or _vanishes(learner)):
         run.verdict = "inseparable"
     return model, run
 
@@ -163,6 +164,21 @@ def _value_error(learner: DualLearner) -> Fraction:
         return Fraction(0)
     n = len(learner.earlier.used) + len(learner.updates)
     return 2 * n * learner.earlier.kernel.value_slack(learner.X) * Fraction(learner.model().radius) ** 2
+
+
+def _vanishes(learner: Learner) -> bool:
+    """Whether w, or that of one class by itself, scores every row 0, exactly, after updates.
+
+    ‖w‖ = 0 says so where K is an inner product. Where it is only known to be symmetric this is what proves
+    that no f = Σ β·K(x, ·) separates the rows: the sum of y·f(x) over the updates is Σ β·(w's scores) = 0.
+    """
+    assert isinstance(learner, DualLearner)  # conjunctions are inner products
+    moved, rows = learner.model().updates_by_column.tolist(), range(len(learner.labels))
+    columns: list[Callable[[Floats], Floats]] = [itemgetter((slice(None), c)) for c in range(len(moved))]
+    zero = [all(learner.exact(row, of)[0] == 0 for row in rows) for of in columns]
+    if learner.joint:
+        return all(zero)
+    return any(is_zero and count for is_zero, count in zip(zero, moved, strict=True))
 
 
 def _lift(learner: DualLearner, found: Smallest) -> Floats:
@@ -253,10 +269,30 @@ def _exactly(learner: DualLearner, row: int, c: int) -> float:
 
 
 # ---- the report --------------------------------------------------------------------------------------
+INDEFINITE = "the kernel is not positive semidefinite, as this run shows"
+GIVEN_DEFINITE = "given a positive semidefinite kernel"
+
+
+def margin_upper(model: DualModel | BudgetLearner, run: Run) -> float:
+    """‖w‖/Στ ≥ γ, rounded up, for all that is known of K; infinite where that is nothing."""
+    upper = model.margin_upper
+    unproved = upper == 0 and not model.kernel.is_known and run.verdict != "inseparable"
+    return math.inf if unproved or _is_indefinite(model, run) else upper
+
+
+def _is_indefinite(model: DualModel | BudgetLearner, run: Run) -> bool:
+    """Whether the run shows that K is no inner product: ‖w‖² < 0, or a margin above what bounds it."""
+    if isinstance(model, BudgetLearner) or model.kernel.is_known:
+        return False
+    crossed = run.verdict == "separated" and run.margin > model.margin_upper
+    return crossed or any(high < 0 for _, high in model.enclosed_squares())
+
+
 def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str, n_features: int) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
     timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
-    upper, margin = model.margin_upper, run.margin if run.verdict == "separated" else 0.0
+    upper, margin = margin_upper(model, run), run.margin if run.verdict == "separated" else 0.0
+    indefinite = _is_indefinite(model, run)
     bound, _ = theorem(Settings(), 1.0)
     parts = 1 if model.joint or model.n_columns == 1 else model.n_columns
     upper_of_all = upper
@@ -265,7 +301,7 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
     low, high = 0.0, math.inf
     if isinstance(model, BudgetLearner):
         bound = ""  # what was projected or removed is lost to the proof
-    elif model.radius < math.inf:
+    elif model.radius < math.inf and not indefinite:
         least, most = model.reach_square()
         low, high = at_least(least, upper_of_all), at_most(parts * most, margin)
     return Report(
@@ -282,7 +318,7 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
         verdict=run.verdict,
         consistent=run.consistent,
         radius=model.reach,
-        margin=run.margin,
+        margin=math.nan if indefinite else run.margin,
         margin_upper=upper,
         bound=bound,
         bound_lower=low,
@@ -294,4 +330,6 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         log2_radius=model.log2_reach if math.isinf(model.reach) else None,
         values_rounded=not run.whole_values,
+        missing=INDEFINITE if indefinite else "",
+        assumed="" if model.kernel.is_known or indefinite else GIVEN_DEFINITE,
     )

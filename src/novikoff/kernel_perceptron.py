@@ -18,7 +18,7 @@ from novikoff import budgetstreaming, kernelfitting
 from novikoff.arrays import as_objects
 from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
 from novikoff.dualmodel import DualModel
-from novikoff.dualtraining import sound
+from novikoff.dualtraining import margin_upper, sound
 from novikoff.kernelfitting import Fitted, KernelSettings, parameters_of
 from novikoff.kernels import BY_NAME, PrecomputedKernel, Rows
 from novikoff.labels import Classes, StreamClasses
@@ -79,7 +79,7 @@ class KernelPerceptron(RowClassifier):
         R = max √K(x, x) over all rows given, times √2 where classes are joint, and its logarithm.
     margin_, margin_upper_ : float
         min y·s/‖w‖ of the last weights, and ‖w‖/Στ: the margin γ in feature space lies between them if the
-        rows were separated.
+        rows were separated and K is an inner product there, which a function or a matrix need not be.
     training_errors_ : int or None
         0 where the last weights predict and get every row right.
 
@@ -88,7 +88,7 @@ class KernelPerceptron(RowClassifier):
     *Exact.* Where all kernel values are integers that float64 holds, the updates are those of `Perceptron` on
     the explicit features. For other kernels every decision is that of the exact sum Σ α_j·K(x_j, x) of the
     values as computed, which depend on the two rows alone; `report()` counts how many sums were too close to
-    tell without the long accumulator. A vote of a w_k whose score is within rounding of 0 may go either way.
+    tell without the long accumulator. Votes are by the exact sum of each w_k.
 
     *One-vs-rest* keeps one α for each class, and a visit may update several. With ``order="worst"`` a visit
     goes to the most violated row of each class.
@@ -300,7 +300,7 @@ class KernelPerceptron(RowClassifier):
         self.converged_ = run.converged
         self.verdict_ = run.verdict
         self.radius_, self.log2_radius_ = model.reach, model.log2_reach
-        self.margin_, self.margin_upper_ = run.margin, model.margin_upper
+        self.margin_, self.margin_upper_ = run.margin, margin_upper(model, run)
         self.training_errors_ = run.training_errors
         if run.interrupted:
             raise KeyboardInterrupt

@@ -273,12 +273,16 @@ class Filling:
                     return
 
     def count_errors(self, learner: Learner, limit: float = math.inf, *, by_weight: bool = True) -> float:
-        """The weight of the rows that are wrong; no further than to `limit`."""
-        total = 0.0
+        """The weight of the rows that are wrong; no further than to `limit`.
+
+        R stays that of the rows with their weights, which a look at the rows without them does not know.
+        """
+        total, native = 0.0, learner.native
+        known = native.seen, native.filter
         for visit in self.examples.each():
             weights = visit.weights if by_weight else None
             problem, row, total = _core.add_errors(
-                learner.native,
+                native,
                 visit.rows,
                 visit.labels,
                 weights,
@@ -289,6 +293,9 @@ class Filling:
                 total,
             )
             raise_problem(problem, row, visit.X)
+        if known[0] != native.seen:
+            native.seen = known[0]
+            native.filter = known[1]
         return total
 
     def empty(self) -> None:

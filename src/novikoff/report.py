@@ -49,6 +49,7 @@ class Report:
     mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
     what: str = "rows"  # what the examples are
     values_rounded: bool = False  # kernel values: decisions are then exact for the rounded ones
+    assumed: str = ""  # a hypothesis of the theorem and the margin that cannot be checked, where there is one
     missing: str = ""  # the hypothesis of the theorem that the run does not meet, where there is one
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,9 +132,10 @@ class Report:
         if not math.isfinite(self.bound_upper) and self.bound_lower == 0:
             return f"{self.bound}: nothing is known about γ yet"
         low, high = floor_count(self.bound_lower), ceil_count(self.bound_upper)
+        assumed = f", {self.assumed}" if self.assumed else ""
         if not math.isfinite(self.bound_upper):
-            return f"{count} ≤ {self.bound}, if the data are separable: then {self.bound} ≥ {low}"
-        return f"{count} ≤ {self.bound}, which lies between {low} and {high}"
+            return f"{count} ≤ {self.bound}{assumed}, if the data are separable: then {self.bound} ≥ {low}"
+        return f"{count} ≤ {self.bound}, which lies between {low} and {high}{assumed}"
 
     def _none_separates(self) -> bool:
         """Whether γ ≤ 0 was proved: by a sum of steps that is 0."""
@@ -142,17 +144,17 @@ class Report:
     def _margin(self) -> str:
         bounded = math.isfinite(self.margin_upper)
         upper = f"γ ≤ {ceil_text(self.margin_upper)}"
-        if self.verdict == "separated" and not math.isnan(self.margin):
-            return f"{floor_text(self.margin)} ≤ " + (upper if bounded else "γ")
+        assumed = f", {self.assumed}" if self.assumed else ""
+        if self.verdict == "separated" and self.margin >= 0:
+            return f"{floor_text(self.margin)} ≤ " + (upper if bounded else "γ") + assumed
         if self._none_separates():
             return f"{upper} (‖w‖/Στ): nothing separates these {self.what}"
-        separated = self.verdict == "separated"
-        unknown = (
-            "how far the next best outputs are is not known"
-            if separated
-            else "no separating weights found yet"
-        )
-        return f"{upper} (‖w‖/Στ); {unknown}" if bounded else unknown
+        unknown = "no separating weights found yet"
+        if self.verdict == "separated":
+            unknown = "how far the next best outputs are is not known"
+            if self.n_classes is not None:
+                unknown = f"that of w is not known: {self.missing or 'the scores are within rounding of 0'}"
+        return f"{upper} (‖w‖/Στ){assumed}; {unknown}" if bounded else unknown
 
     def __str__(self) -> str:
         return "\n".join([self.model, *(f"  {name:<10} {text}" for name, text in self._lines())])

@@ -46,7 +46,7 @@ class SequenceTagger(TaggerEstimator):
     radius_ : float
         R, the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update. Mistakes are at most (R/γ)².
     training_errors_ : int or None
-        Sentences that `predict` gets wrong of those that `fit` had; None after `partial_fit`.
+        Sentences that `predict` gets wrong of those that `fit` learned from; None after `partial_fit`.
     n_features_in_ : int
         Features with a number.
 

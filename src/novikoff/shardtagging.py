@@ -127,9 +127,8 @@ class ChainMethod(Method):
         found: Sequence[Run] = ask("verdict")
         calm = bool(run.history) and run.history[-1]["mistakes"] == 0
         strict = all(one.verdict == "separated" for one in found)
-        wrong = any(one.consistent is False for one in found)
         run.verdict = "separated" if strict else "undecided"
-        run.consistent = True if calm or strict else (False if wrong else None)
+        run.consistent = calm or all(one.consistent for one in found)
         upto = next((k for k, one in enumerate(found, 1) if one.verdict != "separated"), len(found))
         run.margin = min(one.margin for one in found[:upto])  # as if gone over one after the other
         run.training_errors = sum(ask("errors"))

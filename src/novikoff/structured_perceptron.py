@@ -65,7 +65,8 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         With the verdict 'separated', what the witness's margin is at least, or NaN where nothing is
         known.
     margin_upper_ : float
-        ‖w‖/updates, which is at least γ; rounded up.
+        ‖w‖/updates, which is at least γ; rounded up. With a `violation` of the problem's own, γ is that of
+        parts of outputs as well.
     training_errors_ : int or None
         Wrong outputs, where they are known: 0 after a clean run, counted for averaged weights.
 

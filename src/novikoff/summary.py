@@ -74,8 +74,8 @@ def theorem(
     """The bound of a rule as a formula, and what stands above γ² (γₙ² for the normalized rule), exactly.
 
     `square` is R² of the z with their weights, of which `heaviest` is the largest; `copies` is 2 where an
-    update moves two vectors. Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no
-    sample weights.
+    update moves two vectors. Where a weight counts by itself the formula calls the largest c.
+    Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no sample weights.
 
     >>> theorem(Settings(rule="margin", margin=0.5), 5.0)
     ('(R² + 2β)/γ²', Fraction(6, 1))
@@ -83,9 +83,11 @@ def theorem(
     square, heaviest_ = Fraction(square), Fraction(heaviest)
     match settings.rule:
         case "normalized":  # the perceptron's theorem for the rows scaled to norm 1
-            return "1/γₙ²" if copies == 1 else "2/γₙ²", copies * heaviest_**2
+            above = ("" if copies == 1 else "2") + ("" if heaviest == 1 else "c²")
+            return f"{above or 1}/γₙ²", copies * heaviest_**2
         case "margin":
-            return "(R² + 2β)/γ²", square + 2 * Fraction(settings.margin) * heaviest_
+            formula = "(R² + 2β)/γ²" if heaviest == 1 else "(R² + 2cβ)/γ²"
+            return formula, square + 2 * Fraction(settings.margin) * heaviest_
         case "pa1":
             return "max(R², 1/C)/γ²", max(square, 1 / Fraction(settings.C))
         case "pa2":

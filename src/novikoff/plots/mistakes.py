@@ -75,15 +75,16 @@ class MistakesDisplay:
     def from_trace(cls, trace: Trace, bounds: Any = None, *, ax: Any = None, **options: Any) -> Self:
         """Draw a run, under its rule's own bound at its u, or those of `bounds(X, y)` that are the rule's.
 
+        Of Freund and Schapire's those are drawn that are for as many epochs: `bounds(X, y, epochs=…)`.
         Every update of the rules "perceptron" and "normalized" is a mistake; the margin rule's bound is on
         its updates, and these are counted.
         """
         what = "updates" if trace.rule == "margin" else "mistakes"
         if bounds is None:
-            name = formula_of(trace.rule, len(trace.classes))
+            name = formula_of(trace.rule, len(trace.classes), trace.heaviest)
             pairs = [(name, trace.bound)] if trace.gamma > 0 else []
         else:
-            pairs = [(bound.name, bound.value) for bound in bounds if _is_of(bound, trace.rule, what)]
+            pairs = [(bound.name, bound.value) for bound in bounds if _is_of(bound, trace, what)]
         visits = np.asarray(trace.visit) + 1
         return cls(visits, trace.n_visits, pairs, n_rows=trace.n_rows, what=what).plot(ax, **options)
 
@@ -124,10 +125,12 @@ class MistakesDisplay:
         return self
 
 
-def _is_of(bound: Any, rule: str, what: str) -> bool:
-    """Whether a bound of `theory.bounds` is about that rule, and on what is counted."""
+def _is_of(bound: Any, trace: Trace, what: str) -> bool:
+    """Whether a bound of `theory.bounds` is about the run's rule, on what is counted, for as many epochs."""
     if getattr(bound, "counts", what) != what:
         return False
     if bound.name in ("novikoff", "normalized", "margin", "pa", "pa1", "pa2"):
-        return bool(bound.name == {"perceptron": "novikoff"}.get(rule, rule))
-    return rule == "perceptron"  # Freund and Schapire, majorities
+        return bool(bound.name == {"perceptron": "novikoff"}.get(trace.rule, trace.rule))
+    copies = int(trace.epoch[-1]) if len(trace.epoch) else 1
+    enough = getattr(bound, "ingredients", {}).get("epochs", copies) >= copies  # for Freund and Schapire
+    return trace.rule == "perceptron" and bool(enough)

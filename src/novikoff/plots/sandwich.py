@@ -43,6 +43,8 @@ class SandwichDisplay:
     n_classes : int
     separates : bool
         Whether γ > 0.
+    heaviest : float
+        The largest weight of a row: c in the names, where it is not 1.
 
     Attributes
     ----------
@@ -60,26 +62,28 @@ class SandwichDisplay:
         rule: str = "perceptron",
         n_classes: int = 2,
         separates: bool = True,
+        heaviest: float = 1.0,
     ) -> None:
         self.norm, self.along, self.lower, self.upper = (
             np.asarray(a, dtype=np.float64) for a in (norm, along, lower, upper)
         )
         self.bound = float(bound)
-        self.rule, self.n_classes, self.separates = rule, n_classes, separates
+        self.rule, self.n_classes, self.separates, self.heaviest = rule, n_classes, separates, heaviest
 
     @classmethod
     def from_trace(cls, trace: Trace, *, ax: Any = None, **options: Any) -> Self:
         """Draw the record of a run."""
         separates = trace.gamma > 0
         names: dict[str, Any] = {"rule": trace.rule, "n_classes": len(trace.classes), "separates": separates}
+        names["heaviest"] = trace.heaviest
         bound = trace.bound if separates else np.inf
         return cls(trace.norm, trace.wu, trace.lower, trace.upper, bound, **names).plot(ax, **options)
 
     def _upper(self) -> str:
-        two = self.n_classes > 2
+        two, c = self.n_classes > 2, "" if self.heaviest == 1 else "c"
         curves = {
-            "margin": r"$\sqrt{k\,(R^2+2\beta)}$",
-            "normalized": r"$\sqrt{2k}$" if two else r"$\sqrt{k}$",
+            "margin": rf"$\sqrt{{k\,(R^2+2{c}\beta)}}$",
+            "normalized": rf"${c}\sqrt{{2k}}$" if two else rf"${c}\sqrt{{k}}$",
         }
         return curves.get(self.rule, r"$\sqrt{k}\,R$")
 
@@ -108,10 +112,9 @@ class SandwichDisplay:
             ax.plot(more, slope * more, color=GREEN, lw=1, ls="--", alpha=0.55)
             ax.plot(more, scale * np.sqrt(more), color=RED, lw=1, ls="-.", alpha=0.55)
             ax.axvline(end, color=INK, lw=0.8, ls=":")
+            formula = formula_of(self.rule, self.n_classes, self.heaviest)[:-1]
             ax.annotate(
-                f"{formula_of(self.rule, self.n_classes)[:-1]} = {bound_number(self.bound)}$".replace(
-                    ",", "{,}"
-                ),
+                f"{formula} = {bound_number(self.bound)}$".replace(",", "{,}"),
                 (end, 0.02),
                 xycoords=("data", "axes fraction"),
                 xytext=(-4, 0),

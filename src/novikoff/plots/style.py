@@ -88,14 +88,18 @@ FORMULAS = {  # the bound of each rule, on the updates of 'margin' and on the mi
 }
 
 
-def formula_of(rule: str, n_classes: int = 2) -> str:
+def formula_of(rule: str, n_classes: int = 2, heaviest: float = 1.0) -> str:
     """The rule's own bound; with three classes or more two vectors of norm 1 move at a normalized update.
+
+    c is the largest weight of a row, where it is not 1.
 
     >>> formula_of("margin"), formula_of("normalized", 3)
     ('$(R^2+2\\\\beta)/\\\\gamma^2$', '$2/\\\\gamma_n^2$')
     """
     formula = FORMULAS[rule]
-    return formula.replace("$1/", "$2/") if n_classes > 2 else formula
+    if heaviest != 1:
+        formula = formula.replace("$1/", "$c^2/").replace(r"2\beta", r"2c\beta")
+    return formula.replace("$1/", "$2/").replace("$c^2/", "$2c^2/") if n_classes > 2 else formula
 
 
 def in_the_plane(X: Any) -> Floats:

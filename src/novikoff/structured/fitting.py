@@ -32,13 +32,16 @@ def train(
     allowed = constraints.allowed(transitions, classes.tolist(), x, labels)
     x, features = reading.frequent(x, features, min_count)
     weights = ChainWeights.zeros(features.n_columns, allowed, average=average, whole=x.values is None)
-    run = tagging.fit(weights, x, labels, plan)
+    run, kept = tagging.fit(weights, x, labels, plan)
     features.fixed = True
     pairs = weights.pairs()
     tagger = Tagger.of(classes, features, weights, pairs, run=run, **about)
     try:
         if not run.interrupted:
-            tagging.judge(tagging.scorer(weights, pairs, last=True), x, labels, run)
+            if kept is not None:  # those that were held out are no training sentences
+                x, labels = tagging.subset(x, labels, kept)
+            calm = kept is None and bool(run.history) and run.history[-1]["mistakes"] == 0
+            tagging.judge(tagging.scorer(weights, pairs, last=True), x, labels, run, calm=calm)
             run.training_errors = tagging.errors(tagger.scorer, x, labels, plan.n_jobs)
     except KeyboardInterrupt:
         run.interrupted = True

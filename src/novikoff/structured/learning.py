@@ -48,6 +48,8 @@ from novikoff.structured.weights import Learner, learner_for
 from novikoff.training import Order, Plan, Record, Run, record_line
 
 SHAKES = (2.0**20, 2.0**27)  # M: how much of w beside v, from a rough look to a close one
+INVALID = "some updates were by outputs that scored less than the right one, and the theorem needs none"
+PARTS = "γ being that of the parts of outputs as well"
 ROUNDING = 2.0**-40  # w·Δ above this share of Σ|w·Δ| is no matter of rounding
 
 
@@ -293,9 +295,12 @@ def score(structure: Structure, w: Any, X: Any, Y: Any, rows: Any) -> float:
     return right / of if of else 1.0
 
 
-def summarize(learner: Learner, run: Run, name: str, order: str, *, cost_augmented: bool) -> Report:
-    """What there is to say about a run.
+def summarize(
+    learner: Learner, run: Run, name: str, order: str, *, cost_augmented: bool, in_parts: bool = False
+) -> Report:
+    """What there is to say about a run; `in_parts`: it was learned from parts of outputs too.
 
+    Then every Δ is a difference of such parts, and so the theorem is one about a u that separates these.
     Where some updates were cost-augmented the theorem is that of such updates, whatever the last ones were.
     """
     cost_augmented = cost_augmented or learner.largest_loss > 0
@@ -328,4 +333,7 @@ def summarize(learner: Learner, run: Run, name: str, order: str, *, cost_augment
         accumulator=None,
         order="examples as they came" if run.as_given else order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
+        what="examples",
+        assumed=PARTS if in_parts else "",
+        missing=INVALID if learner.invalid else "",
     )

@@ -86,7 +86,10 @@ class StructuredModel:
         name = f"{self.name}({type(self.problem).__name__})"
         order = str(self.parameters.get("order", "shuffle"))
         augmented = bool(self.parameters.get("cost_augmented", False))
-        return learning.summarize(self.learner, self.run, name, order, cost_augmented=augmented)
+        in_parts = hasattr(self.problem, "violation")
+        return learning.summarize(
+            self.learner, self.run, name, order, cost_augmented=augmented, in_parts=in_parts
+        )
 
     @property
     def history(self) -> list[Record]:

@@ -22,6 +22,7 @@ from novikoff.structured.sequences import Floats, Ids, Offsets, Sequences
 from novikoff.training import Plan, Record, Run, record_line
 
 ELEMENTS = 1 << 20  # more than an update of one sentence changes
+LEAST = 2.0**-500  # a value of a feature; what is smaller leaves ‖w‖ and R at 0
 CALL_WORK = 2e8  # multiplications of one native call: a part of a second, then Python may interrupt
 
 
@@ -33,7 +34,14 @@ def epoch(weights: ChainWeights, x: Sequences, labels: Ids, order: Offsets | Non
     can be gone on from by whoever has the sentences.
     """
     native = weights.learner()
-    weights.counts.fractional |= not _is_whole(x)
+    if x.values is not None and not _is_whole(x):
+        weights.counts.fractional |= True
+        least = float(np.abs(x.values[x.values != 0]).min())
+        if least < LEAST:
+            raise ValueError(
+                f"a feature has the value {least:g}, of which no double holds the square: scale the values "
+                "of the features up."
+            )
     try:
         for begin, end in x.ranges(CALL_WORK, weights.n_labels, order):
             native.epoch(x.native, labels, order, begin, end)
@@ -78,8 +86,10 @@ def _on_threads(call: Any, scorer: Scorer, x: Sequences, n_jobs: int | None) -> 
 
 
 # ---- fitting -----------------------------------------------------------------------------------------
-def fit(weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> Run:
+def fit(weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> tuple[Run, Offsets | None]:
     """Learn in place until an epoch passes without an update, or the plan ends it.
+
+    Returns the run, and the sentences that were learned from, where others were held out.
 
     With early stopping some sentences are held out, and the weights of the epoch that labelled most of their
     tokens right are kept. An interrupt ends the run where it is, with weights that can be used.
@@ -114,7 +124,7 @@ def fit(weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> Run:
             _restore(weights, best_weights)
     except KeyboardInterrupt:
         run.interrupted = True
-    return run
+    return run, kept
 
 
 def learn(weights: ChainWeights, x: Sequences, labels: Ids) -> Run:
@@ -199,8 +209,10 @@ def scorer(weights: ChainWeights, pairs: Pairs | None = None, *, last: bool = Fa
 
 
 # ---- the verdict -------------------------------------------------------------------------------------
-def judge(last: Scorer, x: Sequences, labels: Ids, run: Run) -> None:
+def judge(last: Scorer, x: Sequences, labels: Ids, run: Run, *, calm: bool = False) -> None:
     """Is every sentence's own labelling strictly above all others, by the last weights?
+
+    `calm`: it is known that they get every sentence right, for an epoch has just passed without an update.
 
     The margin is the least of w·(Φ(x, y) − Φ(x, z))/‖w‖ over all sentences and all allowed z ≠ y, found
     from the best sequence through every other label at every position. Sums of whole numbers are exact;
@@ -211,14 +223,14 @@ def judge(last: Scorer, x: Sequences, labels: Ids, run: Run) -> None:
     least, strict, wrong = math.inf, high > 0, False
     for begin, end in _doubling(len(x)):
         last.native.gaps(x.native, labels, begin, end, gaps)
-        part = gaps[begin:end] - _rounding(last, x, begin, end)
+        doubt = _rounding(last, x, begin, end)
+        part = gaps[begin:end] - doubt
         least = min(least, float(part.min(initial=math.inf)))
         strict = strict and bool((part > 0).all())
-        wrong = wrong or bool((gaps[begin:end] < 0).any())
+        wrong = wrong or bool((gaps[begin:end] + doubt < 0).any())
         if wrong or not strict:
             break
-    calm = bool(run.history) and run.history[-1]["mistakes"] == 0
-    run.consistent = True if calm or strict else (False if wrong else None)
+    run.consistent = calm or strict or not (wrong or errors(last, x, labels))
     run.verdict = "separated" if strict else "undecided"
     run.margin = margin_down(least, low, high)[0]
 

@@ -156,6 +156,12 @@ def bound_at(problem: Problem, v: Any, *, norm: str = "l2", epochs: int = 1) -> 
     return _at(rows, times(v, -power), norm, epochs).square
 
 
+def losses_at(problem: Problem, v: Floats) -> tuple[float, float]:
+    """(‖v‖, ‖h(v)‖₂), both rounded up."""
+    found = _at(problem, v, "l2", 1)
+    return found.v_norm, found.loss
+
+
 def best_length(margins: Floats, R: float, epochs: int = 1) -> tuple[float, float]:
     """(‖v‖, ‖h(v)‖₂) of the best v along a unit vector u under which the rows have these margins.
 

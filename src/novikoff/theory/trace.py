@@ -36,7 +36,7 @@ from novikoff.summary import theorem
 from novikoff.theory import wholes
 from novikoff.theory.folding import times, unit
 from novikoff.theory.geometry import by_row, direction, length, stepped, unit_bracket
-from novikoff.theory.hindsight import best_length
+from novikoff.theory.hindsight import UNIT, best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
 from novikoff.theory.maxmargin import solve as solve_margin
 from novikoff.theory.problem import Problem, read_problem
@@ -93,6 +93,7 @@ class Trace:
     classes: npt.NDArray[Any]
     top: float = math.nan  # what stands above γ² in the rule's bound, rounded up; NaN: an older record
     most: float = math.nan  # what the lines allow, rounded up; NaN: an older record
+    heaviest: float = 1.0  # the largest weight of a row
 
     @property
     def bound(self) -> float:
@@ -112,7 +113,7 @@ class Trace:
     def formula(self) -> str:
         """The rule's own bound, where u separates the rows."""
         copies = 2 if len(self.classes) > 2 else 1
-        return theorem(Settings(rule=self.rule, margin=self.beta), 1.0, copies=copies)[0]
+        return theorem(Settings(rule=self.rule, margin=self.beta), 1.0, self.heaviest, copies)[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything by name, arrays as lists: what JSON can hold (NaN as None)."""
@@ -126,7 +127,7 @@ class Trace:
     def from_dict(cls, data: dict[str, Any]) -> Trace:
         """The trace that `to_dict` wrote."""
         names = {f.name for f in fields(cls)}
-        if missing := names - data.keys() - {"top", "most"}:  # which came later
+        if missing := names - data.keys() - {"top", "most", "heaviest"}:  # which came later
             raise ValueError(f"this is no trace: it lacks {', '.join(sorted(missing))}.")
         return cls(**{name: _restored(name, data[name]) for name in names & data.keys()})
 
@@ -163,9 +164,9 @@ def _plain(value: Any) -> Any:
 
 
 def _allowed(R: float, v_norm: float, slack: float, epochs: int) -> float:
-    """Freund and Schapire's bound."""
+    """Freund and Schapire's bound, rounded up."""
     root = (R * v_norm if v_norm else 0.0) + math.sqrt(epochs) * slack
-    return float(root * root)
+    return float(root * root * (1 + 16 * UNIT))
 
 
 def _restored(name: str, value: Any) -> Any:
@@ -374,7 +375,7 @@ class _Telling:
             lower, most = k * wide, at_most(top * Fraction(4) ** self.power, wide)
         else:
             form = "freund-schapire"
-            size, slack = best_length(by_row(rows, scores), long, last)
+            size, slack = losses_at(rows, along * best_length(by_row(rows, scores), long, last)[0])
             lower = (k - np.sqrt(k * epoch) * slack) / size if size else k * wide
             v_norm = up(Fraction(size) * Fraction(2) ** self.power)
             most = _allowed(long, size, slack, max(math.ceil(run.native.visits / p.n_rows), last))
@@ -419,6 +420,7 @@ class _Telling:
             bias=self.given.bias,
             top=up(top),
             most=most,
+            heaviest=heaviest,
             classes=p.classes,
         )
 
