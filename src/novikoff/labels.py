@@ -23,11 +23,11 @@ def number(y: Labels) -> tuple[Labels, Ints]:
     """The classes found in `y`, sorted, and each row's index among them."""
     if y.dtype.kind in "iub" and len(y) and int(y.max()) - int(y.min()) < 1000:
         low = int(y.min())  # a short range of integers: counted instead of sorted
-        places = y.astype(np.int64) - low
+        beyond = y.dtype.kind == "u" and y.dtype.itemsize == 8  # of int64
+        places = (y - y.min()).astype(np.int64) if beyond else y.astype(np.int64) - low
         present = np.bincount(places) > 0
-        return (np.flatnonzero(present) + low).astype(y.dtype), (np.cumsum(present) - 1).astype(np.int32)[
-            places
-        ]
+        found = [low + k for k in np.flatnonzero(present).tolist()]
+        return np.array(found, dtype=y.dtype), (np.cumsum(present) - 1).astype(np.int32)[places]
     try:
         classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
         labels = Classes(classes).find(y)
@@ -152,7 +152,12 @@ def whole(labels: npt.NDArray[np.float64]) -> Labels:
 
 def as_text(label: Any) -> str:
     """A label as it is written: 1 for 1.0."""
-    return str(label) if isinstance(label, str) or label != int(label) else str(int(label))
+    if isinstance(label, str):
+        return label
+    try:
+        return str(int(label)) if label == int(label) else str(label)
+    except TypeError:
+        raise TypeError(f"the label {label!r} is neither a number nor text.") from None
 
 
 @dataclass(frozen=True)
