@@ -1,5 +1,7 @@
 """Rows in memory: however they lie there, they are the same rows, and what is no number is refused."""
 
+import io
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ import scipy.sparse as sp
 import novikoff
 from novikoff import checker, theory
 from novikoff.checker import Refused
+from novikoff.labels import Renaming
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -243,6 +246,32 @@ def test_labels_that_are_no_labels():
         novikoff.Perceptron().fit(X3, sp.csr_array([[0], [1], [0]]))
     with pytest.raises(ValueError, match=r"only one class: 1\.$"):
         novikoff.Perceptron().fit(X3, [1, 1, 1])
+
+
+def test_labels_in_an_array_of_objects_are_saved(tmp_path):
+    y = np.array([1, 2**53 + 1, 3], dtype=object)
+    for estimator in (novikoff.Perceptron(max_epochs=2), novikoff.KernelPerceptron("linear", max_epochs=2)):
+        estimator.fit(X3, y).save(tmp_path / "m.novikoff")
+        again = novikoff.load_model(tmp_path / "m.novikoff")
+        assert again.classes.tolist() == [1, 3, 2**53 + 1]
+        assert again.predict(X3).tolist() == estimator.predict(X3).tolist()
+    with pytest.raises(ValueError, match="integers of more than 64 bits"):
+        novikoff.Perceptron(max_epochs=2).fit(X3, [10**30, 1, 2]).save(tmp_path / "m.novikoff")
+
+
+@pytest.mark.parametrize("declared", [["1", str(2**53 + 1)], [1, 2**53 + 1], ["1", "nan"], ["1", "1e400"]])
+def test_declared_classes_are_not_rounded(declared):
+    source = novikoff.open_source(io.BytesIO(b"1 1:1\n9007199254740992 1:-1\n"), format="libsvm")
+    with pytest.raises(ValueError, match=r"the declared classes are .*, but the labels are numbers"):
+        novikoff.Perceptron(max_epochs=1).fit_source(source, classes=declared)
+
+
+def test_new_names_of_labels_are_not_rounded():
+    given = np.array([1.0, 2.0, 3.0])
+    new = Renaming({"1": str(2**53), "2": str(2**53 + 1)})(given)
+    assert new.tolist() == [str(2**53), str(2**53 + 1), "3"]
+    assert Renaming({"1": "nan"})(given).tolist() == ["nan", "2", "3"]
+    assert Renaming({"1": "-1"})(given).tolist() == [-1.0, 2.0, 3.0]
 
 
 def test_weights_in_a_list_are_not_rounded():
