@@ -279,6 +279,17 @@ def test_weights_in_a_list_are_not_rounded():
         novikoff.Perceptron().fit(X3, [0, 1, 1], sample_weight=[2**53 + 1, 0.5, 1])
 
 
+@pytest.mark.parametrize("missing", ["?", "nan", "", "NA"])
+def test_a_row_with_a_missing_number_is_no_header(missing, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{missing},pos\n1,neg\n2,pos\n")
+    for label in ("", "2"):  # the label of a row is no name of a column
+        with pytest.raises(Refused):
+            checker.read_data(path, label)
+    path.write_text("x,kind\n1,neg\n2,pos\n")
+    assert checker.read_data(path, "2")[1] == ["neg", "pos"]
+
+
 # ---- long numbers --------------------------------------------------------------------------------------
 def test_zeros_in_front_change_no_integer():
     digits = np.array([["0" * 500 + "5"], ["-" + "0" * 500 + "7"]], dtype=object)

@@ -232,7 +232,8 @@ def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]
     first, usual = rows[0], [cell for name in USUAL for cell in rows[0] if cell.lower() == name][:1]
     if header is None:
         called = label != "" and label in first and not label.isdecimal()
-        numeric, others = any(map(NUMBER.fullmatch, first)), [c for c in first if c not in (label, *usual)]
+        numeric, own = any(map(NUMBER.fullmatch, first)), (label, *usual)
+        others = [cell for k, cell in enumerate(first, 1) if cell not in own and str(k) != label]
         below = [row[first.index(usual[0])] for row in rows[1:] if len(row) == len(first)] if usual else []
         labelled = any(below) and all(map(NUMBER.fullmatch, below))
         header = called or not numeric or labelled
