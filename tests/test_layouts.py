@@ -286,8 +286,14 @@ def test_a_row_with_a_missing_number_is_no_header(missing, tmp_path):
     for label in ("", "2"):  # the label of a row is no name of a column
         with pytest.raises(Refused):
             checker.read_data(path, label)
+    for given in ("2", 2):
+        with pytest.raises(ValueError, match="may be a row or have the columns' names"):
+            novikoff.open_source(path, label=given)
     path.write_text("x,kind\n1,neg\n2,pos\n")
     assert checker.read_data(path, "2")[1] == ["neg", "pos"]
+    assert [block.labels.tolist() for block in novikoff.open_source(path, label="2").blocks()] == [
+        ["neg", "pos"]
+    ]
 
 
 # ---- long numbers --------------------------------------------------------------------------------------
