@@ -553,7 +553,7 @@ def test_bad_columnar_files(form: str, tmp_path: Path) -> None:
     data = written(MIXED, form).getvalue()
     path = tmp_path / "cut"
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(ValueError, match=r"cut: this is no sound"):
+    with pytest.raises(ValueError, match=r"^[^:]*cut: this is no sound .* unpacked first\.$"):
         read(TableSource(path))
 
 

@@ -33,7 +33,7 @@ def is_readable(X: Any) -> bool:
         return X.ndim == 2 and X.dtype in IN_PLACE and _rows_contiguous(X)
     if getattr(X, "format", "") == "csr":
         of_types = X.dtype in SPARSE_IN_PLACE and X.indices.dtype == X.indptr.dtype
-        return of_types and X.indices.dtype in INDICES and _arrays_contiguous(X)
+        return of_types and X.indices.dtype in INDICES and len(X.shape) == 2 and _arrays_contiguous(X)
     return False
 
 
@@ -114,6 +114,11 @@ def exact_rows(X: Any, rounding: Rounding) -> Any:
         X = X.data
     if isinstance(X, list | tuple):
         _check_rectangular(X)
+        for i, row in enumerate(X):
+            if isinstance(row, np.ma.MaskedArray) and np.ma.getmaskarray(row).any():
+                raise ValueError(
+                    f"X[{i}] holds masked values: fill what is masked first, or remove such rows."
+                )
     array = as_array(X)
     if is_plain(array.dtype):
         return array
@@ -125,6 +130,8 @@ def exact_rows(X: Any, rounding: Rounding) -> Any:
 
 
 def _exact_sparse(X: Any, rounding: Rounding) -> Any:
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have rows and columns, but its shape is {X.shape}: expected 2D input.")
     if hasattr(X, "indptr"):
         X = with_one_index_width(X)
     if is_plain(X.data.dtype if hasattr(X, "indptr") else X.dtype):
@@ -132,6 +139,8 @@ def _exact_sparse(X: Any, rounding: Rounding) -> Any:
     import scipy.sparse as sp
 
     rows = X.tocsr() if hasattr(X, "tocsr") else X
+    if rows.data.dtype.kind in "iu" and not getattr(rows, "has_canonical_format", True):
+        rows = in_order(rows)  # repeated entries are added up as integers, before they are doubles
 
     def place(k: int) -> str:
         row = int(np.searchsorted(rows.indptr, k, side="right")) - 1

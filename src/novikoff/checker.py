@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 MAX_BYTES, MAX_CLAIMS, MAX_VISITS = 1 << 27, 100, 10**9  # of a certificate, of a run
-MAX_BITS = 1 << 20  # of a whole number
+MAX_BITS, MAX_LABEL = 1 << 20, 10_000  # of a whole number, of a label that is one
 MAX_SLACK = Fraction(1, 1 << 20)  # of a run: ε beside R², far above what rounding can amount to
 MAX_DEGREE, MAX_CELLS = 1000, 1 << 24  # of a kernel, of rows that are written out for one
 ENTRIES = 1 << 20  # that are looked at together
@@ -58,6 +58,7 @@ class Data:
         values = exact_array(X.data if sparse else X)
         real = values.dtype.kind in "fiub" and values.dtype.itemsize <= 8 and values.ndim == 2 - sparse
         need(real, "the data must be rows and columns of real numbers of 64 bits or less")
+        need(len(X.shape if sparse else values.shape) == 2, "the data must have rows and columns")
         n, width = X.shape if sparse else values.shape
         given = labels_of(y)
         need(len(given) == n > 0, f"{n} rows need as many labels, not {len(given)}")
@@ -124,27 +125,37 @@ def exact_array(given: Any) -> Any:
             return all(map(exact, value))
         return not isinstance(value, int) or (abs(value) < 2**1000 and float(value) == value)
 
-    need(not isinstance(given, np.ma.MaskedArray), "masked arrays are not read: fill or drop what is masked")
+    parts = [given, *given] if isinstance(given, list | tuple) else [given]
+    masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
+    need(not masked, "masked arrays are not read: fill or drop what is masked")
     need(
         not isinstance(given, list | tuple) or exact(given), "the data hold an integer which no double equals"
     )
+    return array_of(given, "the data are no array")
+
+
+def array_of(given: Any, otherwise: str) -> Any:
     try:
         return np.asarray(given)
-    except (ValueError, TypeError) as error:
-        raise Refused(f"the data are no array: {error}") from None
+    except Exception as error:  # of any library whose objects these are
+        raise Refused(f"{otherwise}: {error}") from None
 
 
 def labels_of(y: Any) -> list[str]:
     """The labels in words; two that are different stay different."""
     need(not isinstance(y, np.ma.MaskedArray), "masked labels are not read: fill or drop what is masked")
     if not isinstance(y, list | tuple):
-        y = np.asarray(y)
+        y = array_of(y, "the labels are no array")
         plain = y.dtype.kind in "iubUOT" or (y.dtype.kind == "f" and y.dtype.itemsize <= 8)
         need(plain and y.ndim == 1, f"labels must be one list of numbers or texts, not {y.dtype}{y.shape}")
         y = y.tolist()
-    given = [label.item() if isinstance(label, np.generic) else label for label in y]
+    given = [
+        label.item() if isinstance(label, np.generic) and label.dtype.kind in "biufU" else label
+        for label in y
+    ]
     for label in given:
-        need(isinstance(label, str | int | float), f"{label!r} is no label")
+        if not isinstance(label, str | int | float):
+            raise Refused(f"{label!r} is no label")
     texts = {label: as_text(label) for label in {*given}}
     need(len({*texts.values()}) == len(texts), "two labels are written alike, such as 1 and '1'")
     return [texts[label] for label in given]
@@ -154,6 +165,9 @@ def as_text(label: Any) -> str:
     """A label in words: 1 for 1.0."""
     if isinstance(label, str):
         return label
+    if isinstance(label, int):
+        need(abs(label).bit_length() <= MAX_LABEL, f"a label is an integer of more than {MAX_LABEL} bits")
+        return str(int(label))
     need(math.isfinite(label), f"{label!r} is no label")
     return str(int(label)) if label == int(label) else repr(label)
 
@@ -218,7 +232,8 @@ def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]
     first, usual = rows[0], [cell for name in USUAL for cell in rows[0] if cell.lower() == name][:1]
     if header is None:
         called = label != "" and label in first and not label.isdecimal()
-        numeric, others = any(map(NUMBER.fullmatch, first)), [c for c in first if c not in (label, *usual)]
+        numeric, own = any(map(NUMBER.fullmatch, first)), (label, *usual)
+        others = [cell for k, cell in enumerate(first, 1) if cell not in own and str(k) != label]
         below = [row[first.index(usual[0])] for row in rows[1:] if len(row) == len(first)] if usual else []
         labelled = any(below) and all(map(NUMBER.fullmatch, below))
         header = called or not numeric or labelled

@@ -172,7 +172,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(known.labels) < 2 and (classes is not None or not alone):
             raise ValueError(
                 f"partial_fit needs two classes to begin with, but there is only one class: "
-                f"{known.labels[0]!r}. Declare them with classes=[...]."
+                f"{known.labels.tolist()[0]!r}. Declare them with classes=[...]."
             )
         return known, labels
 
@@ -217,7 +217,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes in y, "
-                f"but there is only one class: {classes[0]!r}."
+                f"but there is only one class: {classes.tolist()[0]!r}."
             )
         labels = found
         if weights is not None:  # labels of rows without weight are never looked at

@@ -39,7 +39,7 @@ def column_array(column: Any) -> tuple[Array, Marks | None]:
             return np.asarray(column), None
         return _objects(column.to_pylist())
     if hasattr(column, "null_count"):  # polars
-        if not column.null_count():
+        if not column.null_count() and str(column.dtype) not in ("Int128", "UInt128"):  # no type of NumPy's
             whole = np.asarray(column.to_numpy())
             return (whole, None) if whole.dtype.kind != "O" else _objects(column.to_list())
         return _objects(column.to_list())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.parameters import OTHER
+from novikoff.rounding import nearest_double
 
 Ints = npt.NDArray[np.int32]
 Labels = npt.NDArray[Any]
@@ -23,11 +25,11 @@ def number(y: Labels) -> tuple[Labels, Ints]:
     """The classes found in `y`, sorted, and each row's index among them."""
     if y.dtype.kind in "iub" and len(y) and int(y.max()) - int(y.min()) < 1000:
         low = int(y.min())  # a short range of integers: counted instead of sorted
-        places = y.astype(np.int64) - low
+        beyond = y.dtype.kind == "u" and y.dtype.itemsize == 8  # of int64
+        places = (y - y.min()).astype(np.int64) if beyond else y.astype(np.int64) - low
         present = np.bincount(places) > 0
-        return (np.flatnonzero(present) + low).astype(y.dtype), (np.cumsum(present) - 1).astype(np.int32)[
-            places
-        ]
+        found = [low + k for k in np.flatnonzero(present).tolist()]
+        return np.array(found, dtype=y.dtype), (np.cumsum(present) - 1).astype(np.int32)[places]
     try:
         classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
         labels = Classes(classes).find(y)
@@ -152,7 +154,24 @@ def whole(labels: npt.NDArray[np.float64]) -> Labels:
 
 def as_text(label: Any) -> str:
     """A label as it is written: 1 for 1.0."""
-    return str(label) if isinstance(label, str) or label != int(label) else str(int(label))
+    if isinstance(label, str):
+        return label
+    try:
+        return str(int(label)) if label == int(label) else str(label)
+    except TypeError:
+        raise TypeError(f"the label {label!r} is neither a number nor text.") from None
+
+
+def declared_number(label: Any) -> float:
+    """The number that a declared label means, as files have it; a ValueError where no double is that.
+
+    >>> declared_number("1"), declared_number(2)
+    (1.0, 2.0)
+    """
+    number, exact = nearest_double(label)
+    if not exact or not math.isfinite(number):
+        raise ValueError(f"the label {label!r} is no number that a double holds")
+    return number
 
 
 @dataclass(frozen=True)
@@ -176,7 +195,7 @@ class Renaming:
         new = [self._new(as_text(label)) for label in found.tolist()]
         if self.positive is None and labels.dtype.kind == "f":
             try:
-                return np.array([float(label) for label in new])[places]
+                return np.array([declared_number(label) for label in new])[places]
             except ValueError:
                 pass
         return np.array(new, dtype=np.str_)[places]
@@ -300,10 +319,12 @@ class StreamClasses:
             return self._grown(_as_they_come(labels)) if self.grows else Classes(np.unique(labels))
         if labels.dtype.kind == "f":
             try:
-                declared = np.array([float(label) for label in self.declared])
+                declared = np.array([declared_number(label) for label in self.declared])
             except ValueError:
                 names = ", ".join(map(str, self.declared))
-                raise ValueError(f"the declared classes are {names}, but the labels are numbers.") from None
+                raise ValueError(
+                    f"the declared classes are {names}, but the labels are numbers that doubles hold."
+                ) from None
         else:
             declared = np.array([as_text(label) for label in self.declared], dtype=np.str_)
         if len(np.unique(declared)) < max(len(declared), 2):

@@ -53,8 +53,8 @@ class Rounding:
     def meet(self, count: int, value: Any, nearest: float, place: str) -> None:
         """Refuse the value, the first of `count`, or take note of them."""
         if self.refuses:
-            raise ValueError(f"{place} is {value}, which {no_double(nearest)}: {ADVICE}.")
-        self.add(count, f"{value} at {place}")
+            raise ValueError(f"{place} is {shown(value)}, which {no_double(nearest)}: {ADVICE}.")
+        self.add(count, f"{shown(value)} at {place}")
 
     def add(self, count: int, first: str) -> None:
         """Take note of `count` more, of which the first is described."""
@@ -71,12 +71,25 @@ class Rounding:
             )
 
 
+def shown(value: Any) -> str:
+    """A number as a message shows it.
+
+    >>> shown(10**500), shown(2**53 + 1)
+    ('1000000000000000000000000000000000000000...', '9007199254740993')
+    """
+    try:
+        text = str(value)  # not format(), which makes a double of a long double
+    except ValueError:  # an integer of thousands of digits
+        return f"an integer of {int(value).bit_length():,} bits"
+    return text if len(text) <= 60 else text[:40] + "..."
+
+
 def no_double(nearest: float) -> str:
     """What a message says of a number that is none."""
     if not math.isfinite(nearest):
         return "is beyond every double"
-    shown = str(int(nearest)) if nearest == int(nearest) else repr(nearest)
-    return f"no double holds (the nearest is {shown})"
+    near = str(int(nearest)) if nearest == int(nearest) else repr(nearest)
+    return f"no double holds (the nearest is {shown(near)})"
 
 
 def is_plain(dtype: Any) -> bool:
@@ -126,8 +139,8 @@ subtract an offset or scale first, or ask for rounding='nearest'.
         k = int(np.flatnonzero(bad.ravel())[0])
         nearest: float = doubles.ravel()[k].item()
         first = values.ravel()[k]
-        shown = f"{first} ({first.view(np.int64)} as a number)" if kind in "Mm" else str(first)
-        rounding.meet(int(np.count_nonzero(bad)), shown, nearest, place(k))
+        said = f"{first} ({first.view(np.int64)} as a number)" if kind in "Mm" else str(first)
+        rounding.meet(int(np.count_nonzero(bad)), said, nearest, place(k))
     return doubles
 
 
@@ -188,7 +201,8 @@ def nearest_double(value: Any) -> tuple[float, bool]:
         text = (value.decode() if isinstance(value, bytes) else value).strip()
         if not INTEGER.fullmatch(text):
             return float(text), True
-        value = int(text[:400])  # beyond every double, as more digits are; int() refuses thousands of them
+        sign, digits = text[: len(text) - len(text.lstrip("+-"))], text.lstrip("+-0") or "0"
+        value = int(sign + digits[:400])  # more digits are beyond every double too, and int() refuses them
     elif isinstance(value, Decimal) and value.is_finite() and value.as_tuple().exponent == 0:
         value = int(value)  # digits alone
     elif isinstance(value, np.datetime64 | np.timedelta64):

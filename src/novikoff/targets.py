@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from novikoff.frames import column_array, frame_columns, is_column
 from novikoff.labels import Labels, check_labels
-from novikoff.rounding import EXACT_UP_TO, Floats, Rounding, as_doubles
+from novikoff.rounding import EXACT_UP_TO, Floats, Rounding, as_array, as_doubles
 
 
 def label_array(y: Any) -> Labels:
@@ -25,6 +25,8 @@ def label_array(y: Any) -> Labels:
     if type(y) is np.ndarray and y.dtype.kind in "biufUS" and y.dtype.itemsize != 16:
         return y
     missing = None
+    if hasattr(y, "tocsr"):
+        raise ValueError("y is sparse: expected an array or a list of class labels (y.toarray().ravel()).")
     columns = frame_columns(y)
     if columns is not None and len(columns) == 1:
         y = columns[0][1]
@@ -59,6 +61,10 @@ def _from_list(y: Any) -> Labels:
         objects = np.empty(len(y), dtype=object)
         objects[:] = y
         return objects  # numbers beside text would become text; where labels are sorted this is an error
+    if array.dtype.kind in "US" and array.tolist() != list(y):  # NumPy drops zero bytes at the end of text
+        objects = np.empty(len(y), dtype=object)
+        objects[:] = y
+        return objects
     if array.dtype.kind == "f" and not (np.abs(array) < EXACT_UP_TO).all():
         for row, (label, held) in enumerate(zip(y, array.tolist(), strict=True)):
             if label != held and label == label:
@@ -112,7 +118,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     if missing is not None and missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise ValueError(f"sample_weight[{row}] is missing: weights are finite and not negative.")
-    given = np.asarray(sample_weight)
+    given = as_array(sample_weight)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_rows):
         raise ValueError(
             f"sample_weight has the shape {given.shape}, but there are {n_rows} rows: one number for each."

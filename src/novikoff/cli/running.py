@@ -110,13 +110,21 @@ def as_options(text: str) -> str:
     'more than --max-line=10 bytes; name it by --format'
     >>> as_options("or say format='conll'")
     'or say --format conll'
+    >>> as_options("pass zero_based=True if they start at 0")
+    'pass --zero-based if they start at 0'
+    >>> as_options("say which by `header`")
+    'say which by --header or --no-header'
     """
     names = FILE_PARAMETERS.keys() | TAG_FILE_PARAMETERS.keys()
+    text = text.replace("by `header`", "by --header or --no-header")
     text = re.sub(r"`(\w+)`", lambda m: flag_of(m[1]) if m[1] in names else m[0], text)
     text = re.sub(
         r"(?<![\w'\"./-])(\w+)='([\w-]+)'",
         lambda m: f"{flag_of(m[1])} {m[2]}" if m[1] in names else m[0],
         text,
+    )
+    text = re.sub(
+        r"(?<![\w'\"./-])(\w+)=True(?!\w)", lambda m: flag_of(m[1]) if m[1] in names else m[0], text
     )
     plain = "|".join(name for name in sorted(names) if "_" in name)
     return re.sub(rf"(?<![\w'\"./-])({plain})(?![\w'\"./-])", lambda m: flag_of(m[1]), text)

@@ -23,7 +23,7 @@ from novikoff.dask import tasks
 from novikoff.dask.cluster import Session
 from novikoff.dask.loading import Found, Predictor
 from novikoff.dask.shards import Shards, grouped, met, seen, weights_by_class
-from novikoff.labels import Classes, Labels, Renaming, as_text, whole
+from novikoff.labels import Classes, Labels, Renaming, as_text, declared_number, whole
 from novikoff.model import Model, Scorer
 from novikoff.models.modelstate import features_from_state, features_state
 from novikoff.scaling import ColumnSums, Scaling
@@ -130,10 +130,10 @@ def _as_read(classes: Any, found: Sequence[Found]) -> Any:
     """Declared classes as files have them: numbers, or text."""
     if any(one.labels.dtype.kind == "f" and len(one.labels) for one in found):
         try:
-            return [float(label) for label in classes]
+            return [declared_number(label) for label in classes]
         except ValueError:
             raise ValueError(
-                f"the declared classes are {list(classes)}, but the labels are numbers."
+                f"the declared classes are {list(classes)}, but the labels are numbers that doubles hold."
             ) from None
     return [as_text(label) for label in classes]
 

@@ -330,8 +330,11 @@ def classes_state(classes: npt.NDArray[Any]) -> State:
     if classes.dtype.name in CLASS_TYPES:
         return {"type": classes.dtype.name}, {"labels": classes}
     labels = classes.tolist()
+    if all(type(label) is int and -(2**63) <= label < 2**63 for label in labels):  # an array of objects
+        return {"type": "int64"}, {"labels": classes.astype(np.int64)}
     if not all(type(label) is str for label in labels):
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        kinds = kinds if kinds != "int" else "integers of more than 64 bits"
         raise ValueError(f"a model file holds labels that are numbers or text, not {kinds}")
     return {"type": "object" if classes.dtype.kind == "O" else "str", "labels": labels}, {}
 

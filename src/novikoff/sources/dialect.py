@@ -93,7 +93,8 @@ def is_header(first: list[str], second: list[str] | None, otherwise: bool, label
     if isinstance(label, str) and label in first and not label.isdecimal():
         return True
     usual = [cell for name in USUAL_LABELS for cell in first if cell.lower() == name]
-    others = [cell for cell in first if cell not in usual]
+    others = [cell for k, cell in enumerate(first, 1) if cell not in usual and str(k) != str(label)]
+    nameless = bool(others) and all(cell.lower() in NO_NAMES for cell in others)  # as in a row without values
     if any(NUMBER.fullmatch(cell) for cell in first):
         if not usual:
             return False
@@ -102,9 +103,9 @@ def is_header(first: list[str], second: list[str] | None, otherwise: bool, label
         if not (NUMBER.fullmatch(below) or written_here):
             raise _unclear(first)
         return True
+    if nameless and (usual or str(label).isdecimal()):
+        raise _unclear(first)
     if usual:
-        if others and all(cell.lower() in NO_NAMES for cell in others):
-            raise _unclear(first)
         return True
     return otherwise or (second is not None and any(NUMBER.fullmatch(cell) for cell in second))
 

@@ -220,7 +220,8 @@ class TableSource(Source):
             features.match(names, has_names, label_optional=self._label_optional)
         except ValueError as error:
             self._stream.close()
-            raise ValueError(f"{self._stream.names[0]}: {error}.") from None
+            name, said = f"{self._stream.names[0]}: ", str(error).removesuffix(".")
+            raise ValueError(f"{name}{said.removeprefix(name)}.") from None
         self.features: TableFeatures = features
         if self.can_reread:
             self._stream.close()

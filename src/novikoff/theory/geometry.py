@@ -112,7 +112,7 @@ def radius(
     >>> radius([[3.0, 4.0], [1.0, 0.0]], fit_intercept=False)
     5.0
     """
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    n = (*X.shape, 0)[0] if hasattr(X, "shape") else len(X)
     problem = read_problem(
         X,
         np.ones(n, dtype=np.int64),
