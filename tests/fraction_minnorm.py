@@ -3,24 +3,8 @@
 import math
 from fractions import Fraction
 
-
-def dot(a, b):
-    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
-
-
-def solve(A, b):
-    """x with A·x = b, by elimination; A is square and regular."""
-    lines = [[*row, value] for row, value in zip(A, b, strict=True)]
-    n = len(lines)
-    for i in range(n):
-        at = next(r for r in range(i, n) if lines[r][i])
-        lines[i], lines[at] = lines[at], lines[i]
-        lines[i] = [v / lines[i][i] for v in lines[i]]
-        for r in range(n):
-            if r != i and lines[r][i]:
-                f = lines[r][i]
-                lines[r] = [a - f * c for a, c in zip(lines[r], lines[i], strict=True)]
-    return [line[-1] for line in lines]
+from oracles import dot as dot
+from oracles import solved
 
 
 def affine(points):
@@ -28,7 +12,7 @@ def affine(points):
     k = len(points)
     A = [[Fraction(0)] + [Fraction(1)] * k]
     A += [[Fraction(1)] + [dot(p, q) for q in points] for p in points]
-    return solve(A, [Fraction(1)] + [Fraction(0)] * k)[1:]
+    return solved(A, [Fraction(1)] + [Fraction(0)] * k)[1:]
 
 
 def nearest_square(Z):
