@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "in_use.h"
 #include "learner.h"
 
 namespace nb = nanobind;
@@ -34,6 +35,7 @@ class Rows {
                  SparseRows<float, int64_t>, SparseRows<double, int32_t>, SparseRows<double, int64_t>>
         view;
     std::vector<nb::object> owners;
+    std::vector<int64_t> pointers;  // our own: what they were when checked is what is used, whoever writes to the array
 
     template <class T>
     bool try_dense(const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>& x) {
@@ -49,8 +51,10 @@ class Rows {
             return false;
         for (auto* a : {&data, &indices, &indptr})
             if (a->shape(0) > 1 && a->stride(0) != 1) throw std::invalid_argument("CSR arrays must be contiguous");
-        const I* p = static_cast<const I*>(indptr.data());
         const int64_t n = int64_t(indptr.shape(0)) - 1;
+        pointers.resize((indptr.shape(0) * sizeof(I) + 7) / 8);
+        const I* p = reinterpret_cast<I*>(pointers.data());
+        if (n >= 0) std::memcpy(pointers.data(), indptr.data(), indptr.shape(0) * sizeof(I));
         const int64_t stored = int64_t(std::min(data.shape(0), indices.shape(0)));
         bool sound = n >= 0 && p[0] >= 0 && int64_t(p[n]) <= stored;
         for (int64_t i = 0; sound && i < n; ++i) sound = p[i] <= p[i + 1];
@@ -100,3 +104,23 @@ inline const char* name(Problem p) {
 
 using Report = std::tuple<std::string, int64_t>;
 inline Report report(const Outcome& o) { return {name(o.problem), o.row}; }
+
+// f(object), of an object that says who uses it.
+template <class C, class F>
+auto reads(F f) {
+    return [f](const C& object) {
+        const Reading read(object.in_use);
+        return f(object);
+    };
+}
+
+// A number of such an object, to be read and set.
+template <class C, class Base, class T>
+void guarded(nb::class_<C>& c, const char* name, T Base::*member) {
+    c.def_prop_rw(
+        name, reads<C>([member](const C& object) { return object.*member; }),
+        [member](C& object, T value) {
+            const Writing change(object.in_use);
+            object.*member = value;
+        });
+}

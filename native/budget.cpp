@@ -2,7 +2,6 @@
 #include "budget.h"
 
 #include <memory>
-#include <mutex>
 
 #include "binding.h"
 #include "dict_row.h"
@@ -17,7 +16,8 @@ using MatrixOf = Array<const double, nb::ndim<2>, nb::c_contig>;
 class RowBudget : public Budgeted {
     TakenRow x, old;
     std::vector<double> k, k_old;
-    mutable std::mutex lock;
+    struct NoGil {};  // there is none to be released
+    mutable InUse taking{"the learner"};
     mutable std::vector<std::unique_ptr<TakenRow>> idle;
 
   public:
@@ -28,13 +28,13 @@ class RowBudget : public Budgeted {
 
       public:
         explicit Borrowed(const RowBudget& from) : owner(from) {
-            const std::lock_guard<std::mutex> guard(owner.lock);
+            const WritingTurn<NoGil> mine(owner.taking);
             if (owner.idle.empty()) owner.idle.push_back(std::make_unique<TakenRow>());
             row = std::move(owner.idle.back());
             owner.idle.pop_back();
         }
         ~Borrowed() {
-            const std::lock_guard<std::mutex> guard(owner.lock);
+            const WritingTurn<NoGil> mine(owner.taking);
             owner.idle.push_back(std::move(row));
         }
         TakenRow& operator*() const { return *row; }
@@ -46,6 +46,7 @@ class RowBudget : public Budgeted {
     RowBudget(const std::string& policy, int64_t budget, int64_t columns, bool joint, bool tie, const Kernel& kernel,
               bool sparse, int64_t features)
         : Budgeted(policy, budget, columns, joint, tie), rows(kernel, sparse, features) {}
+    RowBudget(const RowBudget&) = delete;
 
     template <class Row>
     void visit(const Row& row, int32_t label, int64_t row_number, double draw) {
@@ -80,6 +81,7 @@ class RowBudget : public Budgeted {
             numbers += row.dense.capacity() + 2 * row.stored.index.capacity() + row.order.capacity();
         };
         add(x), add(old);
+        const WritingTurn<NoGil> mine(taking);
         for (const auto& row : idle) add(*row);
         return Budgeted::bytes() + rows.bytes() + int64_t(8 * numbers);
     }
@@ -97,6 +99,7 @@ std::vector<double> lines(const Budgeted& b, bool averaged) {
 }
 
 nb::dict state_of(const Budgeted& b) {
+    const Reading read(b.in_use);
     nb::dict s;
     const size_t m = size_t(b.m), q = b.basis.size();
     std::vector<double> sums(size_t(b.columns) * m), factor(q * q);
@@ -118,6 +121,7 @@ void set_state(Budgeted& b, const nb::dict& s) {
     const auto alpha = nb::cast<MatrixOf>(s["alpha"]), sums = nb::cast<MatrixOf>(s["sums"]),
                factor = nb::cast<MatrixOf>(s["factor"]);
     const auto touched = nb::cast<Order>(s["touched"]), basis = nb::cast<Order>(s["basis"]);
+    const Writing change(b.in_use);
     const int64_t m = int64_t(alpha.shape(1)), q = int64_t(basis.shape(0));
     bool sound = m <= b.budget && q <= m && int64_t(sums.shape(1)) == m && sums.shape(0) == alpha.shape(0) &&
                  int64_t(touched.shape(0)) == m && int64_t(factor.shape(0)) == q && int64_t(factor.shape(1)) == q &&
@@ -139,28 +143,38 @@ void set_state(Budgeted& b, const nb::dict& s) {
 
 // Dicts to rows: columns by name, in increasing order.
 class DictReader : public DictRow {
-    std::vector<std::pair<int64_t, double>> pairs;
+    InUse in_use{"the reader of dicts"};
+
+    void take_back() {
+        table.undo();
+        forget();
+    }
 
   public:
     using DictRow::DictRow;
 
     nb::tuple read(nb::handle dict, bool add) {
         check_dict(dict.ptr());
-        table.begin();
+        std::vector<std::pair<int64_t, double>> pairs;
+        std::vector<nb::object> objects;
         try {
-            if (!gather(dict.ptr(), {}, add)) {
-                table.undo();
-                forget();
-                const auto objects = plain(dict.ptr());
+            for (;; objects = plain(dict.ptr())) {
+                const Writing change(in_use);
                 table.begin();
-                gather(dict.ptr(), objects, add);
+                try {
+                    if (gather(dict.ptr(), objects, add)) {
+                        for (int64_t j = 0; j < stored; ++j) pairs.emplace_back(indices[j], values[j]);
+                        break;
+                    }
+                } catch (...) {
+                    take_back();
+                    throw;
+                }
+                take_back();
             }
-        } catch (...) {
-            undo();
-            throw;
+        } catch (const Refusal& refusal) {
+            refusal.raise();
         }
-        pairs.clear();
-        for (int64_t j = 0; j < stored; ++j) pairs.emplace_back(indices[j], values[j]);
         std::sort(pairs.begin(), pairs.end());
         std::vector<int64_t> columns;
         std::vector<double> numbers;
@@ -168,15 +182,17 @@ class DictReader : public DictRow {
         return nb::make_tuple(array_of(numbers, {pairs.size()}), array_of(columns, {pairs.size()}));
     }
     void undo() {  // the names that the last dict has brought
-        table.undo();
-        forget();
+        const Writing change(in_use);
+        take_back();
     }
     nb::list names() const {
+        const std::vector<nb::object> now = table.held();
         nb::list out;
-        for (PyObject* name : table.names) out.append(nb::handle(name));
+        for (const nb::object& name : now) out.append(name);
         return out;
     }
     void add_names(const nb::list& names) {
+        const Writing change(in_use);
         for (nb::handle name : names) {
             if (!PyUnicode_CheckExact(name.ptr())) throw std::invalid_argument("a feature's name is not a str");
             const uint64_t hash = FeatureTable::hash(name.ptr(), nullptr);
@@ -189,12 +205,13 @@ class DictReader : public DictRow {
 }  // namespace
 
 void bind_budget(nb::module_& m) {
-    nb::class_<Budgeted>(m, "Budgeted", "The coefficients of a kernel perceptron with a budget, and its policy.")
-        .def(nb::init<const std::string&, int64_t, int64_t, bool, bool>(), nb::arg("policy"), nb::arg("budget"),
+    nb::class_<Budgeted> budgeted(m, "Budgeted", "The coefficients of a kernel perceptron with a budget, and its policy.");
+    budgeted.def(nb::init<const std::string&, int64_t, int64_t, bool, bool>(), nb::arg("policy"), nb::arg("budget"),
              nb::arg("columns"), nb::arg("joint"), nb::arg("tie_is_mistake"))
         .def(
             "decide",
             [](Budgeted& b, const Floats& values, int32_t label) {
+                const Writing change(b.in_use);
                 if (int64_t(values.shape(0)) != b.m) throw std::invalid_argument("values do not fit the supports");
                 if (label < 0 || label >= std::max<int64_t>(b.columns, 2)) throw std::invalid_argument("no such class");
                 return b.decide(values.data(), label);
@@ -204,6 +221,7 @@ void bind_budget(nb::module_& m) {
             "update",
             [](Budgeted& b, const Floats& values, int32_t label, double self, int64_t same, double draw,
                const std::optional<Floats>& of_oldest) {
+                const Writing change(b.in_use);
                 const bool needs = b.forgets() && b.full() && same < 0;
                 if (!b.has_decided() || int64_t(values.shape(0)) != b.m || same >= b.m || (needs && !of_oldest) ||
                     (of_oldest && int64_t(of_oldest->shape(0)) != b.m))
@@ -213,26 +231,30 @@ void bind_budget(nb::module_& m) {
             nb::arg("values"), nb::arg("label"), nb::arg("self"), nb::arg("same"), nb::arg("draw"),
             nb::arg("of_oldest").none(),
             "Learn from the row just decided on: the place where it must be kept as a support, -1 for none.")
-        .def("add_class", &Budgeted::add_class, "One more class, with no coefficients yet.")
+        .def("add_class", [](Budgeted& b) {
+            const Writing change(b.in_use);
+            b.add_class();
+        }, "One more class, with no coefficients yet.")
         .def(
             "coefficients",
             [](const Budgeted& b, bool averaged) {
+                const Reading read(b.in_use);
                 return array_of(lines(b, averaged), {size_t(b.columns), size_t(b.m)});
             },
             nb::arg("averaged"), "A line a column; the mean's times the number of visits.")
         .def("state", &state_of)
         .def("set_state", &set_state, nb::arg("state"))
-        .def_prop_ro("needs_oldest", [](const Budgeted& b) { return b.forgets() && b.full(); })
-        .def_prop_ro("oldest", &Budgeted::oldest)
-        .def_prop_ro("size", [](const Budgeted& b) { return b.m; })
-        .def_prop_ro("columns", [](const Budgeted& b) { return b.columns; })
-        .def_prop_ro("basis_size", [](const Budgeted& b) { return b.basis.size(); })
-        .def_prop_ro("bytes", &Budgeted::bytes)
-        .def_rw("visits", &Budgeted::visits)
-        .def_ro("wrong", &Budgeted::wrong)
-        .def_ro("mistakes", &Budgeted::mistakes)
-        .def_ro("updates", &Budgeted::updates)
-        .def_ro("close", &Budgeted::close);
+        .def_prop_ro("needs_oldest", reads<Budgeted>([](const Budgeted& b) { return b.forgets() && b.full(); }))
+        .def_prop_ro("oldest", reads<Budgeted>([](const Budgeted& b) { return b.oldest(); }))
+        .def_prop_ro("size", reads<Budgeted>([](const Budgeted& b) { return b.m; }))
+        .def_prop_ro("columns", reads<Budgeted>([](const Budgeted& b) { return b.columns; }))
+        .def_prop_ro("basis_size", reads<Budgeted>([](const Budgeted& b) { return b.basis.size(); }))
+        .def_prop_ro("bytes", reads<Budgeted>([](const Budgeted& b) { return b.bytes(); }))
+        .def_prop_ro("wrong", reads<Budgeted>([](const Budgeted& b) { return b.wrong; }))
+        .def_prop_ro("mistakes", reads<Budgeted>([](const Budgeted& b) { return b.mistakes; }))
+        .def_prop_ro("updates", reads<Budgeted>([](const Budgeted& b) { return b.updates; }))
+        .def_prop_ro("close", reads<Budgeted>([](const Budgeted& b) { return b.close; }));
+    guarded(budgeted, "visits", &Budgeted::visits);
 
     nb::class_<RowBudget, Budgeted>(m, "RowBudget", "The same with its supports, for a kernel of rows.")
         .def(
@@ -249,6 +271,7 @@ void bind_budget(nb::module_& m) {
         .def(
             "check",
             [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end) {
+                const Reading read(b.in_use);
                 if (begin < 0 || end > rows.n() || rows.d() > b.rows.d)
                     throw std::invalid_argument("rows out of range");
                 nb::gil_scoped_release nogil;
@@ -281,6 +304,7 @@ void bind_budget(nb::module_& m) {
             "learn",
             [](RowBudget& b, const Rows& rows, const Labels& labels, const std::optional<Order>& order, int64_t begin,
                int64_t end, int64_t base, const std::optional<Floats>& draws) {
+                const Writing change(b.in_use);
                 const int64_t count = order ? int64_t(order->shape(0)) : rows.n();
                 if (begin < 0 || end > count || int64_t(labels.shape(0)) != rows.n() ||
                     (draws && int64_t(draws->shape(0)) < end - begin))
@@ -306,6 +330,7 @@ void bind_budget(nb::module_& m) {
             "scores",
             [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end, bool averaged,
                Array<double, nb::ndim<2>, nb::c_contig> out) {
+                const Reading read(b.in_use);
                 if (begin < 0 || end > rows.n() || int64_t(out.shape(0)) != rows.n() ||
                     int64_t(out.shape(1)) != b.columns || rows.d() > b.rows.d)
                     throw std::invalid_argument("rows and output do not fit");
@@ -325,10 +350,14 @@ void bind_budget(nb::module_& m) {
             },
             nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("averaged"), nb::arg("out"),
             "Write the scores of a range of rows into `out`; the mean's times the number of visits.")
-        .def("set_columns", [](RowBudget& b, int64_t d) { b.rows.set_columns(d); }, nb::arg("columns"))
+        .def("set_columns", [](RowBudget& b, int64_t d) {
+            const Writing change(b.in_use);
+            b.rows.set_columns(d);
+        }, nb::arg("columns"))
         .def(
             "supports",
             [](const RowBudget& b) {
+                const Reading read(b.in_use);
                 std::vector<double> data;
                 std::vector<int64_t> indices, indptr{0};
                 for (int64_t j = 0; j < b.m; ++j) {
@@ -342,6 +371,7 @@ void bind_budget(nb::module_& m) {
         .def(
             "set_supports",
             [](RowBudget& b, const Rows& rows, const Order& number) {
+                const Writing change(b.in_use);
                 if (rows.n() != b.m || int64_t(number.shape(0)) != b.m)
                     throw std::invalid_argument("another number of supports");
                 b.rows.set_columns(rows.d());
@@ -356,8 +386,8 @@ void bind_budget(nb::module_& m) {
                 });
             },
             nb::arg("rows"), nb::arg("number"), "After set_state: the supports that belong to it.")
-        .def_prop_ro("features", [](const RowBudget& b) { return b.rows.d; })
-        .def_prop_ro("bytes", &RowBudget::bytes);
+        .def_prop_ro("features", reads<RowBudget>([](const RowBudget& b) { return b.rows.d; }))
+        .def_prop_ro("bytes", reads<RowBudget>([](const RowBudget& b) { return b.bytes(); }));
 
     nb::class_<DictReader>(m, "DictReader", "Dicts of features as rows: columns by name or by hash.")
         .def(nb::init<std::optional<int>, uint64_t>(), nb::arg("hash_bits").none(), nb::arg("seed"))

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "exact.h"
+#include "in_use.h"
 #include "rows.h"
 
 namespace novikoff {
@@ -240,6 +241,7 @@ class Budgeted {
     }
 
   public:
+    InUse in_use{"the learner"};
     Policy policy;
     int64_t budget, columns;
     bool joint, tie_is_mistake;

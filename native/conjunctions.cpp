@@ -16,6 +16,11 @@ void check_same(const Bits& a, const Bits& b) {
     if (a.d != b.d) throw std::invalid_argument("rows and supports have different numbers of columns");
 }
 
+struct PyConjunctionLearner : ConjunctionLearner {
+    InUse in_use{"the learner"};
+    using ConjunctionLearner::ConjunctionLearner;
+};
+
 // Numbers of all rows as doubles and exponents: f(row, exponent).
 template <class F>
 auto with_exponents(int64_t n, int64_t columns, const F& f) {
@@ -63,22 +68,24 @@ void bind_conjunctions(nb::module_& m) {
             },
             nb::arg("other"), "How many ones each row has in common with each row of another.");
 
-    nb::class_<ConjunctionLearner>(m, "ConjunctionLearner", "Exact scores of packed rows, and the perceptron on them.")
+    nb::class_<PyConjunctionLearner>(m, "ConjunctionLearner", "Exact scores of packed rows, and the perceptron on them.")
         .def(nb::init<const Bits&, int64_t, bool, bool, bool>(), nb::arg("rows"), nb::arg("columns"), nb::arg("joint"),
              nb::arg("tie_is_mistake"), nb::arg("bias"), nb::keep_alive<1, 2>())
         .def(
             "begin_with",
-            [](ConjunctionLearner& l, const Bits& supports, Table<const int64_t> alpha) {
+            [](PyConjunctionLearner& l, const Bits& supports, Table<const int64_t> alpha) {
+                const Writing change(l.in_use);
                 if (int64_t(alpha.shape(0)) != supports.n || int64_t(alpha.shape(1)) != l.n_columns())
                     throw std::invalid_argument("supports and coefficients do not fit");
                 l.begin_with(supports, alpha.data());
             },
             nb::arg("supports"), nb::arg("alpha"))
-        .def_prop_ro("n_made", [](const ConjunctionLearner& l) { return l.made.size(); })
+        .def_prop_ro("n_made", reads<PyConjunctionLearner>([](const PyConjunctionLearner& l) { return l.made.size(); }))
         .def(
             "visit",
-            [](ConjunctionLearner& l, const Labels& labels, const Order& order, int64_t begin, int64_t end, int64_t count,
+            [](PyConjunctionLearner& l, const Labels& labels, const Order& order, int64_t begin, int64_t end, int64_t count,
                int64_t limit) {
+                const Writing change(l.in_use);
                 check_range(begin, end, int64_t(order.shape(0)));
                 if (int64_t(labels.shape(0)) != l.n()) throw std::invalid_argument("labels do not match the rows");
                 for (int64_t t = begin; t < end; ++t)
@@ -90,7 +97,8 @@ void bind_conjunctions(nb::module_& m) {
             "Visit rows until `limit` updates have been made; the position reached.")
         .def(
             "move",
-            [](ConjunctionLearner& l, int64_t row, int64_t count, const Order& moves) {
+            [](PyConjunctionLearner& l, int64_t row, int64_t count, const Order& moves) {
+                const Writing change(l.in_use);
                 check_range(row, row + 1, l.n());
                 if (int64_t(moves.shape(0)) != l.n_columns()) throw std::invalid_argument("as many moves as columns");
                 l.move(row, count, moves.data());
@@ -98,7 +106,8 @@ void bind_conjunctions(nb::module_& m) {
             nb::arg("row"), nb::arg("count"), nb::arg("moves"), "One update as given.")
         .def(
             "push",
-            [](ConjunctionLearner& l, int64_t begin, int64_t end) {
+            [](PyConjunctionLearner& l, int64_t begin, int64_t end) {
+                const Reading others_have_other_rows(l.in_use);
                 check_range(begin, end, l.n());
                 nb::gil_scoped_release nogil;
                 l.push(begin, end);
@@ -106,7 +115,8 @@ void bind_conjunctions(nb::module_& m) {
             nb::arg("begin"), nb::arg("end"), "Add all updates to the scores of these rows.")
         .def(
             "made",
-            [](const ConjunctionLearner& l, int64_t since) {
+            [](const PyConjunctionLearner& l, int64_t since) {
+                const Reading read(l.in_use);
                 const int64_t n = int64_t(l.made.size()), earlier = l.updates() - n, columns = l.n_columns();
                 check_range(since, n, n);
                 const size_t count = size_t(n - since);
@@ -123,22 +133,26 @@ void bind_conjunctions(nb::module_& m) {
             nb::arg("since"), "Row, visit and moves of the updates made from number `since` on.")
         .def(
             "is_right",
-            [](ConjunctionLearner& l, int64_t row, int64_t label, bool strictly) {
+            [](PyConjunctionLearner& l, int64_t row, int64_t label, bool strictly) {
+                const Writing change(l.in_use);
                 check_range(row, row + 1, l.n());
                 return l.is_right(row, label, strictly);
             },
             nb::arg("row"), nb::arg("label"), nb::arg("strictly"))
         .def(
             "margins",
-            [](const ConjunctionLearner& l, const Labels& labels) {
+            [](const PyConjunctionLearner& l, const Labels& labels) {
+                const Reading read(l.in_use);
                 if (int64_t(labels.shape(0)) != l.n()) throw std::invalid_argument("labels do not match the rows");
                 return with_exponents(l.n(), 1, [&](int64_t i, int64_t, int64_t& e) { return l.margin(i, labels.data()[i], e); });
             },
             nb::arg("labels"), "The smallest y s of every row, as (x, e) for x 2^e.")
-        .def("norms_squared", [](const ConjunctionLearner& l) {
+        .def("norms_squared", [](const PyConjunctionLearner& l) {
+            const Reading read(l.in_use);
             return with_exponents(1, l.n_columns(), [&](int64_t, int64_t c, int64_t& e) { return l.norm_squared(c, e); });
         }, "What the updates made added to |w|^2 of every column, as (x, e) for x 2^e.")
-        .def("scores", [](const ConjunctionLearner& l) {
+        .def("scores", [](const PyConjunctionLearner& l) {
+            const Reading read(l.in_use);
             return with_exponents(l.n(), l.n_columns(), [&](int64_t i, int64_t c, int64_t& e) { return l.score(i, c, e); });
         }, "The scores of every row, as (x, e) for x 2^e.");
 

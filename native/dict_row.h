@@ -23,6 +23,20 @@ template <class... A>
     throw nb::python_error();
 }
 
+// Why an example is refused. It is thrown where no code of others may run, and becomes an error when whatever the
+// example has brought is taken back: the message asks its objects for their repr.
+struct Refusal {
+    PyObject* type;
+    const char* format;  // of key and value, or of the number
+    nb::object key, value;
+    long long number = 0;
+
+    [[noreturn]] void raise() const {
+        if (key.is_valid()) fail(type, format, key.ptr(), value.is_valid() ? value.ptr() : Py_None);
+        fail(type, format, number);
+    }
+};
+
 // One row as the loops see a matrix. Its indices are distinct but in no order: decisions are exact
 // and updates go element by element, so the order cannot matter.
 struct OneRow {
@@ -134,8 +148,8 @@ class DictRow {
                 double& v = values[size_t(marks[at].place)];
                 v += values[k];
                 if (!std::isfinite(v))
-                    fail(PyExc_ValueError, "features that share index %lld add up to more than a float can hold",
-                         (long long)indices[k]);
+                    throw Refusal{PyExc_ValueError, "features that share index %lld add up to more than a float can hold",
+                                  {}, {}, (long long)indices[k]};
                 largest = std::max(largest, std::fabs(v));
                 continue;
             }
@@ -155,23 +169,24 @@ class DictRow {
         largest = 0;
         all_known = true;
         PyObject *key, *value;
+        auto refuse = [&](const char* format) {
+            throw Refusal{PyExc_ValueError, format, nb::borrow(key), nb::borrow(value)};
+        };
         while (next(key, value)) {
+            if (!PyUnicode_CheckExact(key) && !PyLong_CheckExact(key)) return false;
             double v;
             PyObject* word = nullptr;
             if (PyFloat_Check(value)) v = PyFloat_AS_DOUBLE(value);
             else if (PyLong_Check(value)) {
-                if (!int_as_double(value, v)) {
-                    if (std::isinf(v)) fail(PyExc_ValueError, "feature %R is an integer too large for a float", key);
-                    fail(PyExc_ValueError, no_double, key, value);
-                }
+                if (!int_as_double(value, v)) refuse(std::isinf(v) ? "feature %R is an integer too large for a float" : no_double);
             } else if (PyUnicode_CheckExact(value)) {
                 word = value;
                 v = 1;
             } else return false;
-            if (!PyUnicode_CheckExact(key) && !PyLong_CheckExact(key)) return false;
             if (!std::isfinite(v))
-                fail(PyExc_ValueError, "feature %R is %s: values must be finite", key,
-                     std::isnan(v) ? "NaN" : v > 0 ? "infinity" : "-infinity");
+                refuse(std::isnan(v) ? "feature %R is NaN: values must be finite"
+                       : v > 0       ? "feature %R is infinity: values must be finite"
+                                     : "feature %R is -infinity: values must be finite");
             repeats |= word || !PyUnicode_CheckExact(key);
             const int64_t j = index(key, word, add);
             if (j < 0) {
@@ -257,6 +272,7 @@ class DictRow {
         return out;
     }
 
+    // The row of a dict; false, and nothing, when it must first be made plain. Runs no code of others.
     bool gather(PyObject* x, const std::vector<nb::object>& plain, bool add) {
         if (plain.empty()) {
             const uint64_t version = version_of(x);
@@ -285,12 +301,6 @@ class DictRow {
     // To be called when features have been taken out of the table.
     void forget() { last = nullptr; }
 
-    // What is known of a dict's features, for predicting.
-    OneRow known_part(PyObject* x) {
-        check_dict(x);
-        if (!gather(x, {}, false)) gather(x, plain(x), false);
-        return row();
-    }
 };
 
 }  // namespace novikoff

@@ -6,7 +6,7 @@
 // every machine and in every process, is the index.
 #pragma once
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -117,6 +117,12 @@ class FeatureTable {
         names.resize(names_before);
         for (const Slot& s : added) remove(s);
         added.clear();
+    }
+    // The names, by index.
+    std::vector<nanobind::object> held() const {
+        std::vector<nanobind::object> out;
+        for (PyObject* name : names) out.push_back(nanobind::borrow(name));
+        return out;
     }
     size_t bytes() const {
         return slots.capacity() * sizeof(Slot) + names.capacity() * sizeof(PyObject*) + added.capacity() * sizeof(Slot);

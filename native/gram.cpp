@@ -22,6 +22,18 @@ void check(const Panel& panel, const Rows& rows, const std::optional<Order>& ord
             if (order->data()[t] < 0 || order->data()[t] >= rows.n()) throw std::invalid_argument("no such row");
 }
 
+// A block together with the arrays that it reads and writes, converted ones too.
+struct PyBlock : Block {
+    Array<double, nb::ndim<2>, nb::c_contig> scores;
+    Labels labels;
+    Floats sizes;
+
+    PyBlock(const Array<double, nb::ndim<2>, nb::c_contig>& s, const Labels& y, const Floats& z, bool joint, bool tie_is_mistake,
+            bool known, Rounding& rounding)
+        : Block(s.data(), y.data(), z.data(), int64_t(s.shape(0)), int64_t(s.shape(1)), joint, tie_is_mistake, known, rounding),
+          scores(s), labels(y), sizes(z) {}
+};
+
 }  // namespace
 
 void bind_gram(nb::module_& m) {
@@ -135,32 +147,31 @@ void bind_gram(nb::module_& m) {
                 r.add(move.data(), size);
             },
             nb::arg("move"), nb::arg("size"), "One more update, and the size of its support.");
-    nb::class_<Block>(m, "Block", "Visits to a block of rows: stops where it needs a decision or kernel values.")
+    nb::class_<PyBlock>(m, "Block", "Visits to a block of rows: stops where it needs a decision or kernel values.")
         .def(
             "__init__",
-            [](Block* self, Array<double, nb::ndim<2>, nb::c_contig> scores, const Labels& labels, const Floats& sizes,
+            [](PyBlock* self, Array<double, nb::ndim<2>, nb::c_contig> scores, const Labels& labels, const Floats& sizes,
                bool joint, bool tie_is_mistake, bool known, Rounding& rounding) {
                 const int64_t n = int64_t(scores.shape(0)), classes = int64_t(scores.shape(1));
                 if (int64_t(labels.shape(0)) != n || int64_t(sizes.shape(0)) != n || rounding.weight.size() != size_t(classes))
                     throw std::invalid_argument("scores, labels and sizes do not fit");
                 for (int64_t t = 0; joint && t < n; ++t)
                     if (labels.data()[t] < 0 || labels.data()[t] >= classes) throw std::invalid_argument("no such class");
-                new (self) Block(scores.data(), labels.data(), sizes.data(), n, classes, joint, tie_is_mistake, known, rounding);
+                new (self) PyBlock(scores, labels, sizes, joint, tie_is_mistake, known, rounding);
             },
             nb::arg("scores"), nb::arg("labels"), nb::arg("sizes"), nb::arg("joint"), nb::arg("tie_is_mistake"),
-            nb::arg("known"), nb::arg("rounding"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-            nb::keep_alive<1, 8>())
-        .def_ro("at", &Block::at)
+            nb::arg("known"), nb::arg("rounding"), nb::keep_alive<1, 8>())
+        .def_ro("at", &PyBlock::at)
         .def(
             "visit",
-            [](Block& b, int64_t limit) {
+            [](PyBlock& b, int64_t limit) {
                 const char* said[] = {"done", "close", "values"};
                 return said[int(b.visit(limit))];
             },
             nb::arg("limit"), "Go on until all is 'done', or so many updates; or row `at` is too 'close', or needs 'values'.")
         .def(
             "decide",
-            [](Block& b, std::optional<Floats> move) {
+            [](PyBlock& b, std::optional<Floats> move) {
                 if (move && move->shape(0) != b.columns()) throw std::invalid_argument("one move a column");
                 if (b.at >= b.size()) throw std::invalid_argument("no row to be decided");
                 b.decide(move ? move->data() : nullptr);
@@ -168,14 +179,14 @@ void bind_gram(nb::module_& m) {
             nb::arg("move").none(), "How row `at` moves the scores; None if it is right.")
         .def(
             "ahead",
-            [](const Block& b, int64_t count) {
+            [](const PyBlock& b, int64_t count) {
                 std::vector<int64_t> found = b.ahead(count);
                 return array_of(found, {found.size()});
             },
             nb::arg("count"), "Row `at`, and the next ones that look wrong.")
         .def(
             "give",
-            [](Block& b, const Order& rows, Array<const double, nb::ndim<2>, nb::c_contig> values) {
+            [](PyBlock& b, const Order& rows, Array<const double, nb::ndim<2>, nb::c_contig> values) {
                 if (values.shape(1) != rows.shape(0) || int64_t(values.shape(0)) != b.size() - b.at)
                     throw std::invalid_argument("values do not fit");
                 b.give(rows.data(), int64_t(rows.shape(0)), values.data());
@@ -183,7 +194,7 @@ void bind_gram(nb::module_& m) {
             nb::arg("rows"), nb::arg("values"), "Kernel values of some rows (columns) with those from `at` on (lines).")
         .def(
             "made",
-            [](const Block& b, size_t since) {
+            [](const PyBlock& b, size_t since) {
                 if (since > b.places.size()) throw std::invalid_argument("there are not so many updates");
                 const size_t columns = b.columns(), first = since * columns, count = b.places.size() - since;
                 return nb::make_tuple(array_of(std::vector<int64_t>(b.places.begin() + since, b.places.end()), {count}),

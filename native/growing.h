@@ -6,9 +6,12 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -21,10 +24,29 @@ class Growing {
     static_assert(std::is_trivially_copyable_v<T>);
     T* items = nullptr;
     size_t used = 0, room = 0;
+    // The owner of the memory as soon as others have it too. It is not freed by realloc, but kept by whoever is left.
+    struct Shared {
+        void* memory = nullptr;
+        ~Shared() { std::free(memory); }
+    };
+    std::shared_ptr<Shared> shared;
+
+    // Whether the memory is ours alone.
+    bool reclaim() {
+        if (!shared) return true;
+        if (shared.use_count() > 1) return false;
+        std::atomic_thread_fence(std::memory_order_acquire);
+        shared->memory = nullptr;
+        shared.reset();
+        return true;
+    }
 
     [[gnu::noinline, gnu::cold]] void resize_to(size_t n) {
-        void* moved = n > SIZE_MAX / sizeof(T) ? nullptr : std::realloc(items, n * sizeof(T));
+        const bool mine = reclaim();
+        void* moved = n > SIZE_MAX / sizeof(T) ? nullptr : std::realloc(mine ? items : nullptr, n * sizeof(T));
         if (!moved) throw std::bad_alloc();
+        if (!mine && used) std::memcpy(moved, items, std::min(used, n) * sizeof(T));
+        shared.reset();
         items = static_cast<T*>(moved);
         room = n;
 #if defined(__linux__)
@@ -45,12 +67,23 @@ class Growing {
         swap(other);
         return *this;
     }
-    ~Growing() { std::free(items); }
+    ~Growing() {
+        if (!shared) std::free(items);
+    }
 
     void swap(Growing& other) noexcept {
         std::swap(items, other.items);
         std::swap(used, other.used);
         std::swap(room, other.room);
+        shared.swap(other.shared);
+    }
+    // The memory, to be held by others as well.
+    std::shared_ptr<void> share() {
+        if (!shared) {
+            shared = std::make_shared<Shared>();
+            shared->memory = items;
+        }
+        return shared;
     }
     const T* data() const { return items; }
     T* data() { return items; }

@@ -27,10 +27,12 @@ nb::object hand_over(Growing<T>& g) {
     return array_of(g.release(), n);
 }
 
-// What `owner` keeps, for as long as it leaves it there.
+// What g holds now, in memory that is also the array's: g may write something else to it, but neither frees nor moves
+// it before the array has gone.
 template <class T>
-nb::object alias(const Growing<T>& g, nb::handle owner) {
+nb::object alias(Growing<T>& g) {
     static T nothing{};
-    T* const data = const_cast<T*>(g.size() ? g.data() : &nothing);
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {g.size()}, owner));
+    auto* const held = new std::shared_ptr<void>(g.share());
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::shared_ptr<void>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(g.size() ? g.data() : &nothing, {g.size()}, owner));
 }

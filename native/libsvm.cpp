@@ -41,9 +41,18 @@ void bind_libsvm(nb::module_& m) {
          nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false,
          nb::arg("round") = false,
          "Values are float32 when `single`, otherwise float64; n_features -1 allows any index.")
-        .def("append", &LibsvmRows::append, nb::arg("other"), nb::call_guard<nb::gil_scoped_release>(),
+        .def("append", [](LibsvmRows& rows, const LibsvmRows& other) {
+             if (&rows == &other) throw std::invalid_argument("rows cannot be appended to themselves");
+             const Writing change(rows.in_use);
+             const Reading read(other.in_use);
+             ++rows.changes;
+             rows.append(other);
+         }, nb::arg("other"), nb::call_guard<nb::gil_scoped_release>(),
              "Append the rows and lines of another.")
-        .def_ro("largest", &LibsvmRows::largest, "The largest index, from zero; -1 without any.");
+        .def_prop_ro("largest", [](const LibsvmRows& rows) {
+             const Reading read(rows.in_use);
+             return rows.largest;
+         }, "The largest index, from zero; -1 without any.");
     bind_lines(c, [](LibsvmRows& rows, const auto& give) {
         nb::tuple given = arrays(rows, give);
         if (std::is_same_v<decltype(give), const HandOver&>) rows.clear_rows();

@@ -11,6 +11,7 @@
 
 #include "decimal.h"
 #include "growing.h"
+#include "in_use.h"
 #include "utf8.h"
 
 namespace novikoff {
@@ -78,6 +79,8 @@ class Lines {
     std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, from 0, and what is wrong
     int64_t n_rounded = 0;                       // integers that no double holds
     std::pair<int64_t, std::string> rounded;     // the first: line, from 0, and its text
+    InUse in_use{"the parser"};
+    uint64_t changes = 0;  // after which arrays and names shown before are those of other rows
 
     explicit Lines(const LineOptions& o) : options(o), kind(o.kind) {}
 

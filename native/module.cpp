@@ -26,6 +26,7 @@ struct PyLearner : Learner {
     std::optional<Matrix> sums_array;
     std::optional<Vector<double>> bias_sums_array;
     std::vector<Update> updates_made;
+    InUse in_use{"the learner"};
 
     PyLearner(int64_t n_classes, Matrix w, Vector<double> b, std::optional<Matrix> ws, std::optional<Vector<double>> bs,
               const std::string& rule_name, bool tie, double beta, double c, double bias_square, bool zero)
@@ -91,10 +92,20 @@ struct PyLearner : Learner {
     }
 };
 
+// What the loops write to, and who uses it.
+struct PyDigest : Digest {
+    InUse in_use{"the digest"};
+};
+struct PyStreak : Streak {
+    InUse in_use{"the streak"};
+};
+
 // One array a field, handed over: afterwards the learner holds none of them.
 auto recorded(PyLearner& l) {
-    const auto made = std::move(l.updates_made);
-    l.updates_made.clear();
+    const auto made = [&] {
+        const Writing change(l.in_use);
+        return std::exchange(l.updates_made, {});
+    }();
     auto column = [&](auto field) {
         using T = std::decay_t<decltype(field(made[0]))>;
         T* out = new T[made.size()];
@@ -181,71 +192,94 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         .def_prop_ro("n", &Rows::n)
         .def_prop_ro("d", &Rows::d);
 
-    nb::class_<PyLearner>(m, "Learner", "Weights, rule and counts of one linear learner.")
+    nb::class_<PyLearner> learner(m, "Learner", "Weights, rule and counts of one linear learner.");
+    guarded(learner, "visits", &PyLearner::visits);
+    guarded(learner, "mistakes", &PyLearner::mistakes);
+    guarded(learner, "updates", &PyLearner::updates);
+    guarded(learner, "ties", &PyLearner::ties);
+    guarded(learner, "step_sum", &PyLearner::step_sum);
+    guarded(learner, "radius", &PyLearner::radius);
+    guarded(learner, "square_low", &PyLearner::square_low);
+    guarded(learner, "square_high", &PyLearner::square_high);
+    guarded(learner, "drift", &PyLearner::drift);
+    guarded(learner, "largest_row", &PyLearner::largest_row);
+    guarded(learner, "most_stored", &PyLearner::most_stored);
+    learner
         .def(nb::init<int64_t, Matrix, Vector<double>, std::optional<Matrix>, std::optional<Vector<double>>,
                       const std::string&, bool, double, double, double, bool>(),
              nb::arg("classes"), nb::arg("weights"), nb::arg("bias"), nb::arg("weight_sums").none(),
              nb::arg("bias_sums").none(), nb::arg("rule"), nb::arg("tie_is_mistake"), nb::arg("margin"), nb::arg("C"),
              nb::arg("bias_square"), nb::arg("zero") = false)
-        .def_rw("visits", &PyLearner::visits)
-        .def_rw("mistakes", &PyLearner::mistakes)
-        .def_rw("updates", &PyLearner::updates)
-        .def_rw("ties", &PyLearner::ties)
-        .def_rw("step_sum", &PyLearner::step_sum)
-        .def_rw("radius", &PyLearner::radius)
-        .def_rw("square_low", &PyLearner::square_low)
-        .def_rw("square_high", &PyLearner::square_high)
-        .def_rw("drift", &PyLearner::drift)
-        .def_rw("largest_row", &PyLearner::largest_row)
-        .def_rw("most_stored", &PyLearner::most_stored)
-        .def_prop_ro("weight_norm", [](const PyLearner& l) { return l.current_norm; })
+        .def_prop_ro("weight_norm", reads<PyLearner>([](const PyLearner& l) { return l.current_norm; }))
         .def_prop_rw(
             "fallbacks",
-            [](const PyLearner& l) { return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator); },
-            [](PyLearner& l, std::tuple<int64_t, int64_t> v) { l.fallbacks = {std::get<0>(v), std::get<1>(v)}; })
+            reads<PyLearner>([](const PyLearner& l) {
+                return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator);
+            }),
+            [](PyLearner& l, std::tuple<int64_t, int64_t> v) {
+                const Writing change(l.in_use);
+                l.fallbacks = {std::get<0>(v), std::get<1>(v)};
+            })
         .def_prop_rw(
             "seen",
-            [](const PyLearner& l) {
+            reads<PyLearner>([](const PyLearner& l) {
                 return std::make_tuple(l.radius, l.square_low, l.square_high, l.largest_row, l.most_stored);
-            },
+            }),
             [](PyLearner& l, const std::tuple<double, double, double, double, int64_t>& v) {
+                const Writing change(l.in_use);
                 std::tie(l.radius, l.square_low, l.square_high, l.largest_row, l.most_stored) = v;
             },
             "What is known of the sizes of the rows seen.")
         .def_prop_rw(
-            "filter", [](const PyLearner& l) { return l.filter(); },
-            [](PyLearner& l, const std::vector<double>& v) { l.set_filter(v); })
-        .def("measure_norm", &PyLearner::measure_norm, nb::call_guard<nb::gil_scoped_release>())
-        .def("take", [](PyLearner& l, const PyLearner& other) { l.take(other); }, nb::arg("other"),
+            "filter", reads<PyLearner>([](const PyLearner& l) { return l.filter(); }),
+            [](PyLearner& l, const std::vector<double>& v) {
+                const Writing change(l.in_use);
+                l.set_filter(v);
+            })
+        .def("measure_norm", [](PyLearner& l) {
+            const Writing change(l.in_use);
+            return l.measure_norm();
+        }, nb::call_guard<nb::gil_scoped_release>())
+        .def("take", [](PyLearner& l, const PyLearner& other) {
+            if (&l == &other) return;
+            const Writing change(l.in_use);
+            const Reading read(other.in_use);
+            l.take(other);
+        }, nb::arg("other"),
              "Take over the norms of the rows that another learner has seen.")
         .def("turn", [](PyLearner& l) {
+            const Writing change(l.in_use);
             if (!l.binary()) throw std::invalid_argument("only one class of two can turn out to be the other");
             l.turn();
         }, nb::call_guard<nb::gil_scoped_release>(), "The class of all visits so far, the first of two, is the second.")
         .def("view", [](const PyLearner& l) {
+            const Reading read(l.in_use);
             PyLearner copy(l);
             copy.record = nullptr;
             return copy;
         }, "The same weights with counts of its own.")
         .def("record_updates", [](PyLearner& l) {
+            const Writing change(l.in_use);
             l.updates_made.clear();
             l.record = &l.updates_made;
         }, "From now on, write down every update.")
         .def("recorded", &recorded,
              "Hand over the updates recorded so far: (row, label, rival, step, visits before) as arrays.");
 
-    nb::class_<Digest>(m, "Digest", "A digest of examples by their values, in any storage, order and cutting.")
+    nb::class_<PyDigest> digest(m, "Digest", "A digest of examples by their values, in any storage, order and cutting.");
+    guarded(digest, "value", &PyDigest::value);
+    guarded(digest, "count", &PyDigest::count);
+    digest
         .def(nb::init<>())
-        .def_rw("value", &Digest::value)
-        .def_rw("count", &Digest::count)
         .def(
             "add",
-            [](Digest& digest, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
+            [](PyDigest& digest, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
                const std::optional<Order>& order, int64_t begin, int64_t end) {
                 check_order(rows, order, begin, end);
                 if (int64_t(y.shape(0)) != rows.n() || (c && int64_t(c->shape(0)) != rows.n()))
                     throw std::invalid_argument("labels or weights do not match the rows");
                 const Visits v = visits(y, c, order, begin, end);
+                const Writing change(digest.in_use);
                 nb::gil_scoped_release nogil;
                 prepare(digest, rows);
                 rows.visit([&](auto& r) {
@@ -261,7 +295,10 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     m.def(
         "epoch",
         [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
-           const std::optional<Order>& order, int64_t begin, int64_t end, bool first, Digest* digest) {
+           const std::optional<Order>& order, int64_t begin, int64_t end, bool first, PyDigest* digest) {
+            const Writing change(l.in_use);
+            std::optional<Writing> change_digest;
+            if (digest) change_digest.emplace(digest->in_use);
             check_visits(rows, l, y, c, order, begin, end);
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
@@ -276,23 +313,25 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         "Learn from a range of visits; `first` checks each row as it comes, and adds it to the digest. Returns "
         "(problem, row).");
 
-    nb::class_<Streak>(m, "Streak", "Runs of right examples: of the present weights and of those in the pocket.")
-        .def(nb::init<>())
-        .def_rw("run", &Streak::run)
-        .def_rw("longest", &Streak::longest)
-        .def_rw("looked", &Streak::looked)
-        .def_rw("held", &Streak::held);
+    nb::class_<PyStreak> streak(m, "Streak", "Runs of right examples: of the present weights and of those in the pocket.");
+    streak.def(nb::init<>());
+    guarded(streak, "run", &PyStreak::run);
+    guarded(streak, "longest", &PyStreak::longest);
+    guarded(streak, "looked", &PyStreak::looked);
+    guarded(streak, "held", &PyStreak::held);
 
     m.def(
         "pocket_epoch",
-        [](PyLearner& l, Streak& streak, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
+        [](PyLearner& l, PyStreak& streak, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
            const std::optional<Order>& order, int64_t begin, int64_t end, bool first) {
+            const Writing change(l.in_use), change_streak(streak.in_use);
+            Streak& run = streak;
             check_visits(rows, l, y, c, order, begin, end);
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
             return report(rows.visit([&](auto& r) {
-                if (l.binary()) return first ? epoch<true, true>(l, r, v, streak) : epoch<false, true>(l, r, v, streak);
-                return first ? epoch<true, false>(l, r, v, streak) : epoch<false, false>(l, r, v, streak);
+                if (l.binary()) return first ? epoch<true, true>(l, r, v, run) : epoch<false, true>(l, r, v, run);
+                return first ? epoch<true, false>(l, r, v, run) : epoch<false, false>(l, r, v, run);
             }));
         },
         nb::arg("learner"), nb::arg("streak"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
@@ -303,6 +342,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         "add_errors",
         [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
            const std::optional<Order>& order, int64_t begin, int64_t end, double limit, double total) {
+            const Writing change(l.in_use);
             check_visits(rows, l, y, c, order, begin, end);
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
@@ -316,7 +356,10 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     m.def(
         "scan",
         [](PyLearner& l, const Rows& rows, const std::optional<Floats>& c, const std::optional<Order>& order,
-           int64_t begin, int64_t end, const std::optional<Labels>& y, Digest* digest) {
+           int64_t begin, int64_t end, const std::optional<Labels>& y, PyDigest* digest) {
+            const Writing change(l.in_use);
+            std::optional<Writing> change_digest;
+            if (digest) change_digest.emplace(digest->in_use);
             check_order(rows, order, begin, end);
             if (rows.d() > l.features || (c && int64_t(c->shape(0)) != rows.n()))
                 throw std::invalid_argument("rows do not fit the weights of the learner or of the samples");
@@ -375,6 +418,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         "smallest",
         [](PyLearner& l, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
            const std::optional<Order>& order, int64_t begin, int64_t end, bool guarded, bool stop) {
+            const Writing change(l.in_use);
             check_visits(rows, l, y, c, order, begin, end);
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
@@ -390,6 +434,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     m.def(
         "predict",
         [](PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Vector<int32_t> out) {
+            const Writing change(l.in_use);  // it counts
             if (rows.d() != l.features || int64_t(out.shape(0)) != rows.n() || begin < 0 || end > rows.n())
                 throw std::invalid_argument("rows, weights and output do not fit");
             nb::gil_scoped_release nogil;
@@ -401,6 +446,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     m.def(
         "scores",
         [](PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Array<double, nb::c_contig> out) {
+            const Writing change(l.in_use);
             const int64_t columns = l.binary() ? 1 : l.classes;
             if (rows.d() != l.features || int64_t(out.size()) != rows.n() * columns || begin < 0 || end > rows.n())
                 throw std::invalid_argument("rows, weights and output do not fit");

@@ -27,13 +27,31 @@ std::string_view utf8(nb::handle name) {
 }
 
 // Names of one block, in order: its own, or a parser's as long as that leaves them alone.
-struct Names {
+class Names {
     std::shared_ptr<const NameList> own;
     const NameList* list;
-    nb::object owner;
+    const Lines* parser = nullptr;
+    uint64_t changes = 0;  // of the parser before, none since
+    nb::object owner;      // of the parser
 
+  public:
     explicit Names(NameList names) : own(std::make_shared<NameList>(std::move(names))), list(own.get()) {}
-    Names(const NameList& names, nb::object owner) : list(&names), owner(std::move(owner)) {}
+    Names(const NameList& names, const Lines& of, nb::object owner)
+        : list(&names), parser(&of), changes(of.changes), owner(std::move(owner)) {}
+
+    // The names, which stay as they are while this lives.
+    class Held {
+        std::optional<Reading> reading;
+
+      public:
+        const NameList& list;
+        explicit Held(const Names& names) : list(*names.list) {
+            if (!names.parser) return;
+            reading.emplace(names.parser->in_use);
+            if (names.parser->changes != names.changes)
+                throw std::runtime_error("these are the names of a block that was valid until the next was asked for");
+        }
+    };
 
     explicit Names(nb::iterable strings) {
         auto made = std::make_shared<NameList>();
@@ -47,14 +65,42 @@ struct Names {
 };
 
 // Where names lead: to a column each, or to one of 2^bits that they share.
+//
+// Whoever asks while names are placed waits until they are: that takes no longer than a block does.
 class Columns {
+    using Read = ReadingTurn<nb::gil_scoped_release>;
+    using Change = WritingTurn<nb::gil_scoped_release>;
     std::variant<Vocabulary, HashedNames> places;
+    InUse in_use{"the vocabulary"};
 
     const NameList& kept() const {
         return std::visit([](auto& p) -> const NameList& { return p.list; }, places);
     }
     Vocabulary* exact() { return std::get_if<Vocabulary>(&places); }
     HashedNames* hashed() { return std::get_if<HashedNames>(&places); }
+    int64_t width() const {
+        return std::visit([](auto& p) { return p.size(); }, places);
+    }
+
+    void copy_names(const Order& columns, NameList& out) {
+        std::vector<std::pair<int64_t, int64_t>> by_column;  // and the name's number
+        if (HashedNames* h = hashed()) {
+            for (int64_t i = 0; i < h->list.size(); ++i) by_column.emplace_back(h->columns[size_t(i)], i);
+            std::sort(by_column.begin(), by_column.end());
+        }
+        for (size_t k = 0; k < columns.shape(0); ++k) {
+            const int64_t j = columns.data()[k];
+            if (j < 0 || j >= width()) throw nb::index_error(("there is no column " + std::to_string(j)).c_str());
+            int64_t i = j;
+            if (hashed()) {
+                const auto found = std::lower_bound(by_column.begin(), by_column.end(), std::make_pair(j, int64_t(0)));
+                i = found == by_column.end() || found->first != j ? -1 : found->second;
+            }
+            const std::string made = i < 0 ? "hash_" + std::to_string(j) : std::string();
+            const std::string_view name = i < 0 ? std::string_view(made) : kept()[i];
+            out.push(name.data(), name.size(), 0);
+        }
+    }
 
     static void prefetch(const HashedNames& p, std::string_view, uint64_t hash) { p.prefetch(hash); }
     static void prefetch(const Vocabulary& p, std::string_view name, uint64_t hash) {
@@ -76,13 +122,16 @@ class Columns {
     }
 
     int64_t size() const {
-        return std::visit([](auto& p) { return p.size(); }, places);
+        const Read read(in_use);
+        return width();
     }
 
     nb::object place(const Names& names, bool grow) {
-        const NameList& list = *names.list;
+        const Names::Held held(names);
+        const NameList& list = held.list;
         Growing<int64_t> columns;
         {
+            const Change change(in_use);
             nb::gil_scoped_release nogil;
             const size_t n = size_t(list.size());
             int64_t* const out = columns.extend(n);
@@ -100,33 +149,27 @@ class Columns {
     }
 
     nb::list names(const Order& columns) {
+        NameList asked;  // a copy: making Python's objects may run code of others
+        {
+            const Read read(in_use);
+            copy_names(columns, asked);
+        }
         nb::list out;
-        std::vector<std::pair<int64_t, int64_t>> by_column;  // and the name's number
-        if (HashedNames* h = hashed()) {
-            for (int64_t i = 0; i < h->list.size(); ++i) by_column.emplace_back(h->columns[size_t(i)], i);
-            std::sort(by_column.begin(), by_column.end());
-        }
-        for (size_t k = 0; k < columns.shape(0); ++k) {
-            const int64_t j = columns.data()[k];
-            if (j < 0 || j >= size()) throw nb::index_error(("there is no column " + std::to_string(j)).c_str());
-            int64_t i = j;
-            if (hashed()) {
-                const auto found = std::lower_bound(by_column.begin(), by_column.end(), std::make_pair(j, int64_t(0)));
-                i = found == by_column.end() || found->first != j ? -1 : found->second;
-            }
-            out.append(i < 0 ? nb::cast("hash_" + std::to_string(j)) : decoded(kept()[i]));
-        }
+        for (int64_t k = 0; k < asked.size(); ++k) out.append(decoded(asked[k]));
         return out;
     }
 
     nb::tuple state() {
-        const NameList& list = kept();
         Growing<uint8_t> bytes;
-        bytes.append(list.bytes.data(), list.bytes.size());
         Growing<int64_t> offsets, columns;
-        offsets.push(0);
-        offsets.append(list.ends);
-        if (HashedNames* h = hashed()) columns.append(h->columns);
+        {
+            const Read read(in_use);
+            const NameList& list = kept();
+            bytes.append(list.bytes.data(), list.bytes.size());
+            offsets.push(0);
+            offsets.append(list.ends);
+            if (HashedNames* h = hashed()) columns.append(h->columns);
+        }
         return nb::make_tuple(hand_over(bytes), hand_over(offsets), hashed() ? hand_over(columns) : nb::none());
     }
 
@@ -136,7 +179,8 @@ class Columns {
         bool sound = offsets.shape(0) > 0 && at[0] == 0 && at[n] == int64_t(bytes.shape(0));
         for (size_t i = 0; sound && i < n; ++i) sound = at[i] <= at[i + 1];
         if (!sound) throw std::invalid_argument("the offsets of names must increase from 0 to the number of bytes");
-        if (size() && exact()) throw std::invalid_argument("there are names already");
+        const Change change(in_use);
+        if (width() && exact()) throw std::invalid_argument("there are names already");
         if (bool(columns) != bool(hashed()) || (columns && columns->shape(0) != n))
             throw std::invalid_argument("hashed names, and only they, have a column each");
         const char* const text = reinterpret_cast<const char*>(bytes.data());
@@ -153,7 +197,7 @@ class Columns {
 };
 
 Names names_of(NamedLines& rows, const HandOver&) { return Names(rows.names.take()); }
-Names names_of(NamedLines& rows, const Show& show) { return Names(rows.names.list, nb::borrow(show.owner)); }
+Names names_of(NamedLines& rows, const Show& show) { return Names(rows.names.list, rows, nb::borrow(show.owner)); }
 
 template <class Parser>
 void bind_named_lines(nb::class_<Parser>& c) {
@@ -231,10 +275,11 @@ nb::tuple word_rows(const I* offsets, size_t n_offsets, const Vector<const uint8
 void bind_named(nb::module_& m) {
     nb::class_<Names>(m, "Names", "Names of features, packed, with their hashes.")
         .def(nb::init<nb::iterable>(), nb::arg("strings"))
-        .def("__len__", [](const Names& names) { return names.list->size(); })
+        .def("__len__", [](const Names& names) { return Names::Held(names).list.size(); })
         .def("strings", [](const Names& names) {
+            const Names::Held held(names);
             nb::list out;
-            for (int64_t i = 0; i < names.list->size(); ++i) out.append(decoded((*names.list)[i]));
+            for (int64_t i = 0; i < held.list.size(); ++i) out.append(decoded(held.list[i]));
             return out;
         });
 
@@ -319,6 +364,7 @@ void bind_named(nb::module_& m) {
         .def("parse", [](AttributeLines& self, const Vector<const uint8_t>& text) -> nb::object {
             const char* const p = reinterpret_cast<const char*>(text.data());
             bool sound;
+            const Writing change(self.in_use);
             {
                 nb::gil_scoped_release nogil;
                 sound = self.parse(p, p + text.shape(0));

@@ -2,9 +2,10 @@
 // predictions are `predict` and `scores` over one row; here are the growing storage, the reading of
 // dicts, and the promise that a refused example leaves no trace.
 //
-// Everything runs under the GIL. Python code of others (a value's __float__, a label's __eq__) is
-// only ever called before the row at hand is gathered; from there to the end of a call nothing can
-// interrupt, so that calls from several threads follow one another.
+// Everything runs under the GIL. Python code of others (a value's __float__, a label's __eq__, a key's
+// __repr__ in a message) is only ever called before the row at hand is gathered, or after all is done or
+// taken back; in between nothing can interrupt, so that calls from several threads, and from inside that
+// code, follow one another. `in_use` would tell if it were otherwise.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,6 +17,7 @@
 #include <tuple>
 
 #include "dict_row.h"
+#include "in_use.h"
 
 namespace novikoff {
 
@@ -37,6 +39,7 @@ class OnlineLearner {
     int64_t ties = 0;      // those at a score of 0, while one class was known
     bool wide = false;     // sizes were seen from which an update could overflow
     DictRow x;             // the row at hand
+    InUse in_use{"the model"};
     // its averaged weights, and the places 0, 1, 2, ... where they are
     std::vector<double> mean, mean_bias;
     std::vector<int64_t> places;
@@ -120,7 +123,7 @@ class OnlineLearner {
             bool finite = true;
             for (size_t k = 0; k < size; ++k) finite &= std::isfinite(mean[k]);
             for (double b : mean_bias) finite &= std::isfinite(b);
-            if (!finite) overflow("an averaged weight", learner.radius);
+            if (!finite) overflow(kAverageOverflows, learner.radius);
             norm2 = INFINITY;
         }
         reader.features = x.stored;
@@ -139,13 +142,15 @@ class OnlineLearner {
         return said != label;
     }
 
+    static constexpr const char* kWeightOverflows =
+        "a weight would exceed the range of a float: multiply all values by 2**%lld, from the first example on";
+    static constexpr const char* kAverageOverflows =
+        "an averaged weight would exceed the range of a float: multiply all values by 2**%lld, from the first example on";
     [[noreturn]] void overflow(const char* what, double radius) const {
         // An ordinary row meets what larger rows have left behind.
         const bool ordinary = x.largest == 0 || (x.largest > 0x1p-290 && x.largest < 0x1p290);
         const int power = -std::ilogb(ordinary ? radius : x.largest);
-        fail(PyExc_OverflowError,
-             "%s would exceed the range of a float: multiply all values by 2**%d, from the first example on", what,
-             power);
+        throw Refusal{PyExc_OverflowError, what, {}, {}, power};
     }
 
     // ---- learning ----------------------------------------------------------------------------
@@ -249,7 +254,7 @@ class OnlineLearner {
             const double radius = learner.radius;
             std::swap(learner, before->learner);
             point();
-            overflow("a weight", radius);
+            overflow(kWeightOverflows, radius);
         }
         wide = risk;
         if (!average) wrong = learner.mistakes > mistakes_before;
@@ -300,28 +305,56 @@ class OnlineLearner {
         set_features(x.features());
     }
 
+    // f(row) with what is known of a dict's features.
+    template <class F>
+    void with_known(PyObject* dict, F&& f) {
+        DictRow::check_dict(dict);
+        std::vector<nb::object> plain;
+        try {
+            for (;; plain = DictRow::plain(dict)) {
+                const Writing change(in_use);
+                if (x.gather(dict, plain, false)) return f(x.row());
+            }
+        } catch (const Refusal& refusal) {
+            refusal.raise();
+        }
+    }
+
     nb::object predict(PyObject* dict) {
-        const OneRow one = x.known_part(dict);
-        if (labels.size() < 2) return labels.empty() ? nb::none() : labels[0].object;
-        int32_t out;
-        novikoff::predict(reader, reading(one), 0, 1, &out);
-        return labels[size_t(out)].object;
+        nb::object said = nb::none();
+        with_known(dict, [&](const OneRow& one) {
+            int32_t out = 0;
+            if (labels.size() > 1) novikoff::predict(reader, reading(one), 0, 1, &out);
+            if (labels.size()) said = labels[size_t(out)].object;
+        });
+        return said;
     }
 
     nb::object score(PyObject* dict) {
-        const OneRow one = x.known_part(dict);
-        if (labels.size() < 2) return nb::float_(0.0);
-        std::vector<double> out(labels.size());
-        novikoff::scores(reader, reading(one), 0, 1, out.data());
-        if (labels.size() == 2) return nb::float_(out[0]);
-        std::vector<Label> now = labels;  // a label's __hash__ may run while the dict is filled
+        std::vector<double> out{0.0};
+        std::vector<Label> now;  // a label's __hash__ may run while the dict is filled
+        with_known(dict, [&](const OneRow& one) {
+            if (labels.size() < 2) return;
+            now = labels;
+            out.resize(labels.size());
+            novikoff::scores(reader, reading(one), 0, 1, out.data());
+        });
+        if (now.size() <= 2) return nb::float_(out[0]);
         nb::dict result;
         for (size_t c = 0; c < now.size(); ++c) result[now[c].object] = out[c];
         return result;
     }
 
     void learn(PyObject* dict, PyObject* label) {
+        try {
+            learn_or_refuse(dict, label);
+        } catch (const Refusal& refusal) {
+            refusal.raise();
+        }
+    }
+    void learn_or_refuse(PyObject* dict, PyObject* label) {
         DictRow::check_dict(dict);
+        std::optional<Writing> change;
         std::vector<nb::object> plain;
         int64_t y;
         Py_hash_t hash = 0;
@@ -334,6 +367,7 @@ class OnlineLearner {
                 if (!lower) continue;
                 turns = *lower;
             }
+            change.emplace(in_use);
             x.table.begin();
             try {
                 if (x.gather(dict, plain, true)) break;
@@ -342,6 +376,7 @@ class OnlineLearner {
                 throw;
             }
             take_back();
+            change.reset();
             plain = DictRow::plain(dict);
         }
         const auto known = int64_t(labels.size());
@@ -395,13 +430,15 @@ class OnlineLearner {
 
     // ---- what it holds -----------------------------------------------------------------------
     nb::list classes() const {
+        const std::vector<Label> now = labels;  // the collector may run code of others while a list is filled
         nb::list out;
-        for (const Label& y : labels) out.append(y.object);
+        for (const Label& y : now) out.append(y.object);
         return out;
     }
     nb::list names() const {
+        const std::vector<nb::object> now = x.table.held();
         nb::list out;
-        for (PyObject* name : x.table.names) out.append(nb::handle(name));
+        for (const nb::object& name : now) out.append(name);
         return out;
     }
     int64_t features() const { return x.features(); }
@@ -424,21 +461,38 @@ class OnlineLearner {
         return Matrix(copy->data(), {size_t(rows), size_t(columns)}, owner);
     }
 
+    // Of one moment: all is copied before the first container is made, which may run code of others.
     nb::dict get_state() const {
-        nb::dict s;
-        s["classes"] = classes();
-        s["names"] = names();
-        nb::list aliases;
+        const Learner learner = this->learner;
+        const int64_t mistakes = this->mistakes, ties = this->ties;
+        const bool wide = this->wide;
+        struct Alias {
+            nb::object key, value;
+            int64_t index;
+        };
+        std::vector<Alias> known;
         x.table.for_each_alias([&](PyObject* key, PyObject* value, int64_t j) {
-            aliases.append(nb::make_tuple(nb::handle(key), value ? nb::handle(value) : nb::none(), j));
+            known.push_back({nb::borrow(key), value ? nb::borrow(value) : nb::none(), j});
         });
-        s["aliases"] = aliases;
-        s["weights"] = matrix(weights, learner.features);
-        s["bias"] = matrix(bias, 1);
+        const std::vector<Label> labels_now = labels;
+        const std::vector<nb::object> names_now = x.table.held();
+        std::vector<std::pair<const char*, Matrix>> matrices;
+        matrices.emplace_back("weights", matrix(weights, learner.features));
+        matrices.emplace_back("bias", matrix(bias, 1));
         if (average) {
-            s["weight_sums"] = matrix(sums, learner.features);
-            s["bias_sums"] = matrix(bias_sums, 1);
+            matrices.emplace_back("weight_sums", matrix(sums, learner.features));
+            matrices.emplace_back("bias_sums", matrix(bias_sums, 1));
         }
+
+        nb::dict s;
+        nb::list all, names, aliases;
+        for (const Label& y : labels_now) all.append(y.object);
+        for (const nb::object& name : names_now) names.append(name);
+        for (const Alias& a : known) aliases.append(nb::make_tuple(a.key, a.value, a.index));
+        s["classes"] = all;
+        s["names"] = names;
+        s["aliases"] = aliases;
+        for (auto& [name, values] : matrices) s[name] = values;
         s["visits"] = learner.visits;
         s["updates"] = learner.updates;
         s["mistakes"] = mistakes;
@@ -461,12 +515,14 @@ class OnlineLearner {
 
     // Into a learner just made with the same parameters.
     void set_state(nb::dict s) {
-        labels.clear();
+        std::vector<Label> given;
         for (nb::handle y : nb::cast<nb::list>(s["classes"])) {
             Py_hash_t hash = PyObject_Hash(y.ptr());
             if (hash == -1 && PyErr_Occurred()) throw nb::python_error();
-            labels.push_back({nb::borrow(y), hash});
+            given.push_back({nb::borrow(y), hash});
         }
+        const Writing change(in_use);
+        labels = std::move(given);
         set_classes(int64_t(labels.size()));
         auto text = [](nb::handle h) {  // the table wants exact objects
             if (PyUnicode_CheckExact(h.ptr()) || PyLong_CheckExact(h.ptr())) return h.ptr();

@@ -44,6 +44,7 @@ struct SentenceFormat {
 // What the parsers of sentences share: where each token is, and what is wrong.
 class SentenceLines {
   public:
+    InUse in_use{"the parser"};
     Growing<int32_t> lines_of;  // line of each token, from 0
     Growing<int64_t> spots;     // three for each token: where in the text its label begins and ends, and its line
     Growing<int32_t> labels;    // numbers of label_values

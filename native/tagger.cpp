@@ -73,6 +73,7 @@ struct PyLearner : TaggerLearner<W> {
     std::optional<Matrix> u_array, ua_array;
     Vector<int32_t> slots_array;
     PyAllowed allowed_arrays;
+    InUse in_use{"the learner"};
 
     PyLearner(int64_t labels, Vector<int32_t> slots, int64_t rows, Weights w, Weights a, std::optional<Matrix> u,
               std::optional<Matrix> ua, Bytes step, Bytes start, Bytes end)
@@ -107,6 +108,7 @@ nb::tuple pairs(const PyLearner<W>& l) {
     Growing<int64_t> at;
     Growing<int32_t> label;
     Growing<double> w, u;
+    const Reading read(l.in_use);
     {
         nb::gil_scoped_release nogil;
         int64_t* const out = at.extend(size_t(l.features) + 1);
@@ -128,23 +130,24 @@ nb::tuple pairs(const PyLearner<W>& l) {
 template <class W>
 void bind_learner(nb::module_& m, const char* name) {
     using L = PyLearner<W>;
-    nb::class_<L>(m, name, "Weights of a tagger under training, and counts.")
-        .def(nb::init<int64_t, Vector<int32_t>, int64_t, typename L::Weights, typename L::Weights, std::optional<Matrix>,
+    nb::class_<L> learner(m, name, "Weights of a tagger under training, and counts.");
+    guarded(learner, "visits", &L::visits);
+    guarded(learner, "mistakes", &L::mistakes);
+    guarded(learner, "updates", &L::updates);
+    guarded(learner, "wrong_tokens", &L::wrong_tokens);
+    guarded(learner, "norm2", &L::norm2);
+    guarded(learner, "radius2", &L::radius2);
+    guarded(learner, "largest", &L::largest);
+    learner.def(nb::init<int64_t, Vector<int32_t>, int64_t, typename L::Weights, typename L::Weights, std::optional<Matrix>,
                       std::optional<Matrix>, Bytes, Bytes, Bytes>(),
              nb::arg("labels"), nb::arg("slots"), nb::arg("rows"), nb::arg("emissions"), nb::arg("transitions"), nb::arg("emission_sums").none(),
              nb::arg("transition_sums").none(), nb::arg("step"), nb::arg("start"), nb::arg("end"))
-        .def_ro("rows", &L::rows)
-        .def_rw("visits", &L::visits)
-        .def_rw("mistakes", &L::mistakes)
-        .def_rw("updates", &L::updates)
-        .def_rw("wrong_tokens", &L::wrong_tokens)
-        .def_rw("norm2", &L::norm2)
-        .def_rw("radius2", &L::radius2)
-        .def_rw("largest", &L::largest)
+        .def_prop_ro("rows", reads<L>([](const L& l) { return l.rows; }))
         .def("pairs", &pairs<W>, "Weights and sums that are not 0, by feature: (at, label, w, u or None).")
         .def(
             "epoch",
             [](L& l, const PySentences& x, const Labels& y, const std::optional<Order>& order, int64_t begin, int64_t end) {
+                const Writing change(l.in_use);
                 check_labels(x, y, l.labels, order ? &*order : nullptr, begin, end);
                 if (x.features > l.features) throw std::invalid_argument("a feature number has no weights");
                 if (x.values && l.whole) throw std::invalid_argument("values need weights of float64");

@@ -17,6 +17,12 @@ nb::object text_of(std::string_view s) {
     return nb::steal(PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), nullptr));
 }
 
+nb::list texts_of(const std::vector<std::string>& texts) {
+    nb::list out;
+    for (const std::string& text : texts) out.append(text_of(text));
+    return out;
+}
+
 int32_t numbered(Vocabulary& values, std::string_view text) {
     return int32_t(values.number(Vocabulary::key(text), text.data(), text.size()));
 }
@@ -25,8 +31,12 @@ int32_t numbered(Vocabulary& values, std::string_view text) {
 using PartArgs = std::tuple<int32_t, int32_t, bool>;
 using TemplateArgs = std::tuple<std::string, std::vector<PartArgs>, std::string>;
 
+// Whoever comes while another thread uses it waits; nothing that runs Python code is done meanwhile.
 struct Index : TemplateIndex {
     int32_t columns;
+    InUse in_use{"the table of templates"};
+    using Read = ReadingTurn<nb::gil_scoped_release>;
+    using Change = WritingTurn<nb::gil_scoped_release>;
 
     Index(int32_t n_columns, const std::vector<int32_t>& derived, const std::vector<TemplateArgs>& all)
         : columns(n_columns) {
@@ -105,7 +115,9 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
                 if (!PyUnicode_Check(cell.ptr()))
                     throw nb::type_error((where() + "column " + nb::str(nb::repr(names[j])).c_str() + " holds " +
                                           nb::str(nb::repr(cell.type())).c_str() + ", expected str").c_str());
-                out.cells[j].push(numbered(index.domains[j].values, utf8(cell, "a cell is a str")));
+                const std::string_view text = utf8(cell, "a cell is a str");
+                const Index::Change change(index.in_use);
+                out.cells[j].push(numbered(index.domains[j].values, text));
             }
             ++t, ++tokens;
             if (tokens % (1 << 16) == 0 && PyErr_CheckSignals()) throw nb::python_error();
@@ -132,18 +144,25 @@ void bind_templates(nb::module_& m) {
     nb::class_<Index>(m, "TemplateIndex", "Values, functions of values, and the features that templates make of them.")
         .def(nb::init<int32_t, const std::vector<int32_t>&, const std::vector<TemplateArgs>&>(), nb::arg("columns"),
              nb::arg("derived"), nb::arg("templates"))
-        .def_prop_ro("size", &Index::size, "Features so far.")
+        .def_prop_ro("size", [](const Index& index) {
+            const Index::Read read(index.in_use);
+            return index.size();
+        }, "Features so far.")
         .def("tokens", [](Index& index, nb::handle sentences, const std::vector<int32_t>& places,
                           const nb::list& names) { return tokens_from(sentences, index, places, names); },
              nb::arg("sentences"), nb::arg("places"), nb::arg("names"), "Sentences of Python objects as numbers.")
         .def("waiting", [](Index& index, int32_t column, const Tokens& tokens) {
-            const NameList& texts = index.domains.at(size_t(column)).values.list;
-            const Growing<int32_t>& values = index.waiting(size_t(column), tokens);
-            nb::list out;
-            for (size_t i = 0; i < values.size(); ++i) out.append(text_of(texts[values[i]]));
-            return out;
+            std::vector<std::string> found;
+            {
+                const Index::Change change(index.in_use);
+                const NameList& texts = index.domains.at(size_t(column)).values.list;
+                const Growing<int32_t>& values = index.waiting(size_t(column), tokens);
+                for (size_t i = 0; i < values.size(); ++i) found.emplace_back(texts[values[i]]);
+            }
+            return texts_of(found);
         }, nb::arg("column"), nb::arg("tokens"), "A column's texts whose functions are not worked out yet.")
         .def("derive", [](Index& index, int32_t domain, const nb::list& texts) {
+            const Index::Change change(index.in_use);
             Domain& d = index.domains.at(size_t(domain));
             if (!d.derived || nb::len(texts) != index.domains[size_t(d.column)].waiting.size())
                 throw std::invalid_argument("one result for each text that waits");
@@ -151,11 +170,15 @@ void bind_templates(nb::module_& m) {
                 index.derive(size_t(domain), i,
                              texts[i].is_none() ? std::string_view() : utf8(texts[i], "a function gives a str or None"));
         }, nb::arg("domain"), nb::arg("texts"), "What a function gives for them: a str, or None.")
-        .def("settle", [](Index& index, int32_t column) { index.domains.at(size_t(column)), index.settle(size_t(column)); },
+        .def("settle", [](Index& index, int32_t column) {
+            const Index::Change change(index.in_use);
+            index.domains.at(size_t(column)), index.settle(size_t(column));
+        },
              nb::arg("column"), "All functions of the column have been worked out for them.")
         .def("expand", [](Index& index, Tokens& tokens, bool grow) {
             Expanded out;
             {
+                const Index::Change change(index.in_use);
                 nb::gil_scoped_release nogil;
                 index.expand(tokens, grow, out);
             }
@@ -165,41 +188,53 @@ void bind_templates(nb::module_& m) {
             if (bits < 1 || bits > 30) throw std::invalid_argument("hash_bits must be from 1 to 30");
             Expanded out;
             {
+                const Index::Change change(index.in_use);
                 nb::gil_scoped_release nogil;
                 index.expand_hashed(tokens, bits, seed, out);
             }
             return handed(tokens, out);
         }, nb::arg("tokens"), nb::arg("hash_bits"), nb::arg("seed"), "The same with names hashed.")
         .def("names", [](const Index& index, const Order& features) {
-            nb::list out;
-            for (size_t i = 0; i < features.shape(0); ++i) {
-                const int64_t f = features.data()[i];
-                if (f < 0 || f >= index.size()) throw nb::index_error(("there is no feature " + std::to_string(f)).c_str());
-                out.append(text_of(index.name(f)));
+            std::vector<std::string> found;
+            {
+                const Index::Read read(index.in_use);
+                for (size_t i = 0; i < features.shape(0); ++i) {
+                    const int64_t f = features.data()[i];
+                    if (f < 0 || f >= index.size()) throw nb::index_error(("there is no feature " + std::to_string(f)).c_str());
+                    found.emplace_back(index.name(f));
+                }
             }
-            return out;
+            return texts_of(found);
         }, nb::arg("features"), "What features are called.")
         .def("values", [](const Index& index, int32_t domain) {
-            const Domain& d = index.domains.at(size_t(domain));
-            nb::list out;
-            for (int64_t i = 0; i < d.kept; ++i) out.append(text_of(d.values.list[i]));
-            return out;
+            std::vector<std::string> found;
+            {
+                const Index::Read read(index.in_use);
+                const Domain& d = index.domains.at(size_t(domain));
+                for (int64_t i = 0; i < d.kept; ++i) found.emplace_back(d.values.list[i]);
+            }
+            return texts_of(found);
         }, nb::arg("domain"), "The values that features may have, in order.")
-        .def("met", [](const Index& index, int32_t domain) { return index.domains.at(size_t(domain)).values.size(); },
+        .def("met", [](const Index& index, int32_t domain) {
+            const Index::Read read(index.in_use);
+            return index.domains.at(size_t(domain)).values.size();
+        },
              nb::arg("domain"), "How many values are known, those included that no feature has.")
         .def("state", [](const Index& index) {
             Growing<uint16_t> order;
-            order.append(index.order());
-            nb::list rows;
-            for (const Template& t : index.templates) {
-                Growing<int32_t> copy;
-                copy.append(t.rows);
-                rows.append(hand_over(copy));
+            std::vector<Growing<int32_t>> copies;
+            {
+                const Index::Read read(index.in_use);
+                order.append(index.order());
+                for (const Template& t : index.templates) copies.emplace_back().append(t.rows);
             }
+            nb::list rows;
+            for (Growing<int32_t>& copy : copies) rows.append(hand_over(copy));
             return nb::make_tuple(hand_over(order), rows);
         }, "(the template of each feature, the values of each template's features).")
         .def("load", [](Index& index, const std::vector<std::vector<std::string>>& values, const Vector<const uint16_t>& order,
                         const std::vector<Vector<const int32_t>>& rows) {
+            const Index::Change change(index.in_use);
             if (index.size() || values.size() != index.domains.size() || rows.size() != index.templates.size())
                 throw std::invalid_argument("the features do not fit the templates");
             for (size_t d = 0; d < values.size(); ++d) {
@@ -231,6 +266,7 @@ void bind_templates(nb::module_& m) {
                     throw std::invalid_argument("a template has too many features");
         }, nb::arg("values"), nb::arg("order"), nb::arg("rows"), "Take in the values and features of a saved table.")
         .def("forget", [](Index& index, int64_t more_than) {
+            const Index::Change change(index.in_use);
             for (const Domain& d : index.domains)
                 if (d.values.size() - d.kept > more_than) {
                     index.forget();
@@ -252,6 +288,8 @@ void bind_templates(nb::module_& m) {
                 throw std::invalid_argument("the parser and the table differ in their columns");
             const char* const p = reinterpret_cast<const char*>(text.data());
             Tokens out(self.format.columns.size());
+            const Writing change(self.in_use);
+            const Index::Change change_index(index.in_use);
             nb::gil_scoped_release nogil;
             if (!self.parse(p, p + text.shape(0), out, index.domains)) return std::nullopt;
             return out;

@@ -449,7 +449,11 @@ class _CalledLearner(BudgetLearner):
         return out
 
     def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_panel": None}
+        return super().__getstate__() | {
+            "taken": list(self.taken),
+            "numbers": list(self.numbers),
+            "_panel": None,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({k: v for k, v in state.items() if k != "state"})

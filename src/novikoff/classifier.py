@@ -33,6 +33,7 @@ from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.summary import margin_upper, summarize
 from novikoff.targets import label_array, read_weights
 from novikoff.training import Plan, Run
+from novikoff.turns import turns_of
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -402,9 +403,12 @@ class PerceptronClassifier(RowClassifier):
     # -- using ---------------------------------------------------------------------------------------
     def report(self) -> Report:
         """The outcome of training as an object that prints itself, in text and in HTML."""
-        check_is_fitted(self)
-        report = summarize(self._model, self._run, type(self).__name__, self.order)
-        return replace(report, n_classes=len(self.classes_))  # the model has room for two, if one is known
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            report = summarize(self._model, self._run, type(self).__name__, self.order)
+            return replace(
+                report, n_classes=len(self.classes_)
+            )  # the model has room for two, if one is known
 
 
 def read_labels(y: Any) -> Any:

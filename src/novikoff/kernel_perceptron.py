@@ -30,6 +30,7 @@ from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, do
 from novikoff.report import Report
 from novikoff.sources.source import Source
 from novikoff.training import Plan, Run
+from novikoff.turns import turns_of
 
 
 def start(name: str) -> Any:
@@ -196,15 +197,16 @@ class KernelPerceptron(RowClassifier):
             or (n, 1), of any objects.
         y : array of n labels
         """
-        raw = X
-        X, classes, labels, _ = self._read_all(X, y, None)
-        X = self._sound(X)
-        model, run = self._settings().fit(X, labels, len(classes), self._plan())
-        self._set_features(raw, X)
-        self._set_classes(Classes(classes))
-        self._set_run(model, run)
-        self._warn_unless_separated()
-        return self
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, _ = self._read_all(X, y, None)
+            X = self._sound(X)
+            model, run = self._settings().fit(X, labels, len(classes), self._plan())
+            self._set_features(raw, X)
+            self._set_classes(Classes(classes))
+            self._set_run(model, run)
+            self._warn_unless_separated()
+            return self
 
     def fit_source(self, source: Source, classes: Any = None) -> Self:
         """Learn from files, block by block, however large they are; with a budget, by a kernel with a name.
@@ -230,23 +232,26 @@ class KernelPerceptron(RowClassifier):
         >>> model.verdict_, model.predict([[2.0, 3.0], [2.0, -3.0]]).tolist()
         ('separated', ['same', 'other'])
         """
-        self._check_parameters()
-        if self.budget is None:
-            raise ValueError(
-                "a source is learned from block by block, which needs a budget: give one, or read all rows "
-                "into an array and call fit."
-            )
-        if self.kernel not in BY_NAME:
-            named = ", ".join(BY_NAME)
-            raise ValueError(f"kernel={self.kernel!r} is not possible for a source: expected one of {named}.")
-        declared = None if classes is None else list(classes)
-        plan, known = replace(self._plan(), order="cyclic"), StreamClasses(declared)
-        learned = budgetstreaming.fit(source, known, self._settings(), plan)
-        self._set_source(source.features, source.features.n_columns, known.labels)
-        learned.run.as_given = True
-        self._set_run(learned.learner, learned.run)
-        self._warn_unless_separated()
-        return self
+        with turns_of(self).learning:
+            self._check_parameters()
+            if self.budget is None:
+                raise ValueError(
+                    "a source is learned from block by block, which needs a budget: give one, or read all "
+                    "rows into an array and call fit."
+                )
+            if self.kernel not in BY_NAME:
+                named = ", ".join(BY_NAME)
+                raise ValueError(
+                    f"kernel={self.kernel!r} is not possible for a source: expected one of {named}."
+                )
+            declared = None if classes is None else list(classes)
+            plan, known = replace(self._plan(), order="cyclic"), StreamClasses(declared)
+            learned = budgetstreaming.fit(source, known, self._settings(), plan)
+            self._set_source(source.features, source.features.n_columns, known.labels)
+            learned.run.as_given = True
+            self._set_run(learned.learner, learned.run)
+            self._warn_unless_separated()
+            return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from these rows once, in their order, going on from what there is.
@@ -256,27 +261,28 @@ class KernelPerceptron(RowClassifier):
         gamma="scale" is settled by the rows of the first call. A chunk that is refused leaves the model as
         it was.
         """
-        self._check_parameters()
-        raw, begun = X, "_dual" in vars(self)
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            raise ValueError(
-                "partial_fit needs the rows themselves: a precomputed kernel can only be fitted."
-            )
-        X = self._read(X, reset=not begun)
-        y = self._read_labels(X, y)
-        known, labels = self._meet(y, classes, begun=begun)
-        X, settings = self._sound(X), self._settings()
-        if begun:
-            settings.check_unchanged(self._dual)
-            earlier = self._dual
-        else:
-            earlier = settings.begin(X, max(len(known.labels), 2), generator(self.random_state))
-        model, run = settings.learn(earlier, X, labels, self.n_jobs, turned=self._turned(known))
-        if not begun:
-            self._set_features(raw, X)
-        self._set_classes(known)
-        self._set_run(model, run)
-        return self
+        with turns_of(self).learning:
+            self._check_parameters()
+            raw, begun = X, "_dual" in vars(self)
+            if isinstance(self.kernel, str) and self.kernel == "precomputed":
+                raise ValueError(
+                    "partial_fit needs the rows themselves: a precomputed kernel can only be fitted."
+                )
+            X = self._read(X, reset=not begun)
+            y = self._read_labels(X, y)
+            known, labels = self._meet(y, classes, begun=begun)
+            X, settings = self._sound(X), self._settings()
+            if begun:
+                settings.check_unchanged(self._dual)
+                earlier = self._dual
+            else:
+                earlier = settings.begin(X, max(len(known.labels), 2), generator(self.random_state))
+            model, run = settings.learn(earlier, X, labels, self.n_jobs, turned=self._turned(known))
+            if not begun:
+                self._set_features(raw, X)
+            self._set_classes(known)
+            self._set_run(model, run)
+            return self
 
     def _settings(self) -> KernelSettings:
         return KernelSettings(**{field.name: getattr(self, field.name) for field in fields(KernelSettings)})
@@ -382,10 +388,13 @@ class KernelPerceptron(RowClassifier):
 
     def report(self) -> Report:
         """The outcome of training as an object that prints itself, in text and in HTML."""
-        check_is_fitted(self)
-        name = type(self).__name__
-        report = kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
-        return replace(report, n_classes=len(self.classes_))  # the model has room for two, if one is known
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            name = type(self).__name__
+            report = kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
+            return replace(
+                report, n_classes=len(self.classes_)
+            )  # the model has room for two, if one is known
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
@@ -406,23 +415,24 @@ class KernelPerceptron(RowClassifier):
 
     def to_model(self) -> KernelModel:
         """The fitted model as a `KernelModel`, which shares its memory."""
-        check_is_fitted(self)
-        self._check_two()
-        model = self._dual
-        kernel_state(model.kernel)  # says what is the matter, where it cannot be data
-        params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
-        return KernelModel(
-            model,
-            self.classes_,
-            self._features(self.n_features_in_),
-            predict_with=kernelfitting.way_of(model, self.predict_with),
-            parameters=params | {"callback": None},
-            run=self._run,
-            name=type(self).__name__,
-            order=self.order,
-        )
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            self._check_two()
+            model = self._dual
+            kernel_state(model.kernel)  # says what is the matter, where it cannot be data
+            params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
+            if not isinstance(params["random_state"], Integral):
+                params["random_state"] = None
+            return KernelModel(
+                model,
+                self.classes_,
+                self._features(self.n_features_in_),
+                predict_with=kernelfitting.way_of(model, self.predict_with),
+                parameters=params | {"callback": None},
+                run=self._run,
+                name=type(self).__name__,
+                order=self.order,
+            )
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -472,8 +482,9 @@ class KernelPerceptron(RowClassifier):
 
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
-        scores = self._scores(X)
-        return self._label(self._dual.winners(scores))
+        with turns_of(self).reading:
+            scores = self._scores(X)
+            return self._label(self._dual.winners(scores))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more.
@@ -481,8 +492,9 @@ class KernelPerceptron(RowClassifier):
         'voted': Σ c_k·sign(s_k) / Σ c_k, from −1 to 1, for each class by itself; where classes are joint,
         each one's share of the votes. 'averaged' and 'last': s of the mean, and of the last, α.
         """
-        scores = self._score(self._scores(X))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        with turns_of(self).reading:
+            scores = self._score(self._scores(X))
+            return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

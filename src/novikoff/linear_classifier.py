@@ -18,6 +18,7 @@ from novikoff.models.linear import LinearModel
 from novikoff.models.loading import load_linear
 from novikoff.parameters import check_parameters
 from novikoff.training import Run
+from novikoff.turns import turns_of
 
 
 class LinearClassifier(PerceptronClassifier):
@@ -70,18 +71,27 @@ class LinearClassifier(PerceptronClassifier):
 
     def to_linear(self) -> LinearModel:
         """The fitted model as a `LinearModel`, which shares its memory."""
-        check_is_fitted(self)
-        self._check_two()
-        model = self._model
-        if self._in_force.assigned is not None and not self._assigned_is_own():
-            raise ValueError(
-                "coef_ or intercept_ was assigned by hand, so it is not what was learned and cannot be saved "
-                "with its counts. Begin a fit there instead: fit(X, y, coef_init=..., intercept_init=...)."
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            self._check_two()
+            model = self._model
+            if self._in_force.assigned is not None and not self._assigned_is_own():
+                raise ValueError(
+                    "coef_ or intercept_ was assigned by hand, so it is not what was learned and cannot be "
+                    "saved with its counts. Begin a fit there instead: fit(X, y, coef_init=..., "
+                    "intercept_init=...)."
+                )
+            features = self._features(model.n_features)
+            return LinearModel(
+                model,
+                self.classes_,
+                features,
+                None,
+                self._sayable(),
+                self._run,
+                type(self).__name__,
+                self.order,
             )
-        features = self._features(model.n_features)
-        return LinearModel(
-            model, self.classes_, features, None, self._sayable(), self._run, type(self).__name__, self.order
-        )
 
     @classmethod
     def from_linear(cls, linear: LinearModel) -> Self:

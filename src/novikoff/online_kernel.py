@@ -30,6 +30,7 @@ from novikoff.models.onlinestate import (
 from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
 from novikoff.rounding import exact_doubles
 from novikoff.sources.block import Csr
+from novikoff.turns import Turns, turns_of
 
 KIND = "online kernel"  # of model files
 
@@ -174,9 +175,10 @@ class OnlineKernelPerceptron:
     # -- one example ---------------------------------------------------------------------------------
     def predict_one(self, x: Any) -> Any:
         """The label predicted; None before any label was seen. Learns nothing."""
-        if len(self._labels) < 2 or self._learner is None:
-            return self.classes_[0] if len(self._labels) == 1 else self._undecided()
-        return self.classes_[int(self._learner.winners(self._scores(x))[0])]
+        with turns_of(self).reading:
+            if len(self._labels) < 2 or self._learner is None:
+                return self.classes_[0] if len(self._labels) == 1 else self._undecided()
+            return self.classes_[int(self._learner.winners(self._scores(x))[0])]
 
     def _undecided(self) -> Any:
         """What is said before anything was learned: every score is 0, which the tie rule settles."""
@@ -184,11 +186,12 @@ class OnlineKernelPerceptron:
 
     def score_one(self, x: Any) -> Any:
         """The score of the second class (two classes), or a dict of class to score (more)."""
-        several = len(self._labels) > 2
-        if len(self._labels) < 2 or self._learner is None:
-            return dict.fromkeys(self.classes_, 0.0) if several else 0.0
-        scores = self._scores(x)[0].tolist()
-        return dict(zip(self.classes_, scores, strict=True)) if several else scores[0]
+        with turns_of(self).reading:
+            several = len(self._labels) > 2
+            if len(self._labels) < 2 or self._learner is None:
+                return dict.fromkeys(self.classes_, 0.0) if several else 0.0
+            scores = self._scores(x)[0].tolist()
+            return dict(zip(self.classes_, scores, strict=True)) if several else scores[0]
 
     def _scores(self, x: Any) -> Floats:
         assert self._learner is not None
@@ -196,16 +199,17 @@ class OnlineKernelPerceptron:
 
     def learn_one(self, x: Any, y: Hashable) -> None:
         """Learn from one example and its label. An example that is refused changes nothing."""
-        label = self._find(y)
-        row = self._row(x, add=True)
-        try:
-            learner = self._learner or self._begin(row)
-            row = learner.checked(row)
-            self._learn(learner, row, y, label)
-        except BaseException:
-            if self._reader is not None:
-                self._reader.undo()
-            raise
+        with turns_of(self).learning:
+            label = self._find(y)
+            row = self._row(x, add=True)
+            try:
+                learner = self._learner or self._begin(row)
+                row = learner.checked(row)
+                self._learn(learner, row, y, label)
+            except BaseException:
+                if self._reader is not None:
+                    self._reader.undo()
+                raise
 
     def _learn(self, learner: BudgetLearner, row: Any, y: Hashable, label: int) -> None:
         """Learn from a row; while one class is known, it is taken for the first of two."""
@@ -299,7 +303,8 @@ class OnlineKernelPerceptron:
 
     # -- what it holds -------------------------------------------------------------------------------
     def _held(self, of: Callable[[BudgetLearner], Any], otherwise: Any) -> Any:
-        return otherwise if self._learner is None else of(self._learner)
+        with turns_of(self).reading:
+            return otherwise if self._learner is None else of(self._learner)
 
     @property
     def classes_(self) -> list[Any]:
@@ -363,6 +368,12 @@ class OnlineKernelPerceptron:
             When the kernel is a function, or a label is not a str, int, float or bool: a file holds no other
             objects.
         """
+        with turns_of(self).reading:
+            facts, arrays = self._state()
+        write_file(path, facts, arrays, KIND)
+
+    def _state(self) -> tuple[Facts, Arrays]:
+        """What a file says."""
         kernel_state(self._kernel)  # says what is the matter, where it cannot be data
         params = plain_parameters(self.get_params(), self.classes_) | {"kernel_params": None}
         if not isinstance(params["random_state"], Integral):
@@ -374,7 +385,7 @@ class OnlineKernelPerceptron:
         if self._reader is not None and named:
             arrays |= names_state(self._reader.names())
         facts |= {"parameters": params, "classes": self.classes_}
-        write_file(path, facts | {"n_mistakes": self._n_mistakes, "named": named}, arrays, KIND)
+        return facts | {"n_mistakes": self._n_mistakes, "named": named}, arrays
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlineKernelPerceptron:
@@ -412,8 +423,10 @@ class OnlineKernelPerceptron:
         self._learner, self._rng = learner, learner.rng
 
     def __getstate__(self) -> dict[str, Any]:
-        names = None if self._reader is None else self._reader.names()
-        return vars(self) | {"_reader": names}
+        with turns_of(self).reading:
+            names = None if self._reader is None else self._reader.names()
+            learner = copy.copy(self._learner)  # of this moment: it may go on learning while this is written
+            return vars(self) | {"_reader": names, "_learner": learner, "_turns": Turns()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -10,6 +10,7 @@ from novikoff.labels import StreamClasses, as_text
 from novikoff.linear_classifier import LinearClassifier
 from novikoff.parameters import default, document
 from novikoff.sources.source import Source
+from novikoff.turns import turns_of
 
 
 class Perceptron(LinearClassifier):
@@ -156,17 +157,30 @@ class Perceptron(LinearClassifier):
         sample_weight : array of n numbers ≥ 0, optional
             Factors on each row's step; rows of weight 0 are left out.
         """
-        raw = X
-        X, classes, labels, weights = self._read_all(X, y, sample_weight)
-        start = None
-        if self.warm_start and self.__sklearn_is_fitted__() and coef_init is None and intercept_init is None:
-            start = self._continued(X, classes)
-        init = self._init(coef_init, intercept_init, len(classes), X.shape[1])
-        model, run = training.fit(
-            X, labels, len(classes), self._settings(), self._plan(), weights=weights, start=start, init=init
-        )
-        self._finish(raw, X, classes, model, run)
-        return self
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, weights = self._read_all(X, y, sample_weight)
+            start = None
+            if (
+                self.warm_start
+                and self.__sklearn_is_fitted__()
+                and coef_init is None
+                and intercept_init is None
+            ):
+                start = self._continued(X, classes)
+            init = self._init(coef_init, intercept_init, len(classes), X.shape[1])
+            model, run = training.fit(
+                X,
+                labels,
+                len(classes),
+                self._settings(),
+                self._plan(),
+                weights=weights,
+                start=start,
+                init=init,
+            )
+            self._finish(raw, X, classes, model, run)
+            return self
 
     def fit_source(self, source: Source, classes: Any = None) -> Self:
         """Learn from files, block by block, however large they are.
@@ -195,22 +209,25 @@ class Perceptron(LinearClassifier):
         >>> [model.predict(block.X).tolist() for block in more.blocks()]
         [['ham']]
         """
-        self._check_parameters()
-        if self.early_stopping:
-            raise ValueError("early_stopping needs all rows in memory: load the file and call fit.")
-        weight = self.class_weight
-        if isinstance(weight, dict):
-            weight = {as_text(label): float(value) for label, value in weight.items()}
-        declared = None if classes is None else list(classes)
-        plan = replace(self._plan(), order="cyclic")
-        learned = streaming.fit(source, StreamClasses(declared), self._settings(), plan, class_weight=weight)
-        self._set_source(source.features, learned.model.n_features, learned.classes)
-        learned.run.as_given = True
-        self._set_run(learned.model, learned.run)
-        if learned.run.interrupted:
-            raise KeyboardInterrupt
-        self._warn_unless_separated()
-        return self
+        with turns_of(self).learning:
+            self._check_parameters()
+            if self.early_stopping:
+                raise ValueError("early_stopping needs all rows in memory: load the file and call fit.")
+            weight = self.class_weight
+            if isinstance(weight, dict):
+                weight = {as_text(label): float(value) for label, value in weight.items()}
+            declared = None if classes is None else list(classes)
+            plan = replace(self._plan(), order="cyclic")
+            learned = streaming.fit(
+                source, StreamClasses(declared), self._settings(), plan, class_weight=weight
+            )
+            self._set_source(source.features, learned.model.n_features, learned.classes)
+            learned.run.as_given = True
+            self._set_run(learned.model, learned.run)
+            if learned.run.interrupted:
+                raise KeyboardInterrupt
+            self._warn_unless_separated()
+            return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order, going on from what there is.
@@ -220,22 +237,25 @@ class Perceptron(LinearClassifier):
         where a number below it is the second to come, as if it had been the second from the start. A chunk
         that is refused leaves the model as it was.
         """
-        raw = X
-        X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
-        run = training.learn(model, X, labels, len(known.labels), weights, turned=self._turned(known))
-        self._finish_chunk(raw, X, known, model, run)
-        return self
+        with turns_of(self).learning:
+            raw = X
+            X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
+            run = training.learn(model, X, labels, len(known.labels), weights, turned=self._turned(known))
+            self._finish_chunk(raw, X, known, model, run)
+            return self
 
     # -- predicting ----------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:
         """The class of each row, by the exact sign or argmax of its scores."""
-        X = self._checked(X)
-        return self._label(self._scorer().predict(X, self.n_jobs))
+        with turns_of(self).reading:
+            X = self._checked(X)
+            return self._label(self._scorer().predict(X, self.n_jobs))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
-        X = self._checked(X)
-        return self._score(self._scorer().scores(X, self.n_jobs))
+        with turns_of(self).reading:
+            X = self._checked(X)
+            return self._score(self._scorer().scores(X, self.n_jobs))
 
 
 document(Perceptron, Perceptron._names)

@@ -17,6 +17,7 @@ from novikoff.ledger import Call, Seen
 from novikoff.model import Floats, Ints, Learner, Model, Scorer, Settings, UnsortedIndices, raise_problem
 from novikoff.parameters import POCKET_PARAMETERS, default, document
 from novikoff.training import ArrayExamples, Fitting, Plan, Record, Run, Visit
+from novikoff.turns import turns_of
 
 
 class Pocket(PerceptronClassifier):
@@ -138,26 +139,27 @@ class Pocket(PerceptronClassifier):
         sample_weight : array of n numbers ≥ 0, optional
             Factors on each row's step and on its error; rows of weight 0 are left out.
         """
-        raw = X
-        X, classes, labels, weights = self._read_all(X, y, sample_weight)
-        plan = self._plan()
-        state = plan.rng.bit_generator.state
-        try:
-            filling = Filling(X, labels, len(classes), self._settings(), plan, weights)
-        except UnsortedIndices:
-            X = in_order(X)
-            plan.rng.bit_generator.state = state
-            filling = Filling(X, labels, len(classes), self._settings(), plan, weights)
-        run = filling.run(ratchet=bool(self.ratchet))
-        self._set_features(raw, X)
-        self._set_classes(Classes(classes))
-        self._set_run(filling.model, run)
-        self.n_errors_, self.risk_ = run.training_errors, filling.risk
-        self.longest_run_ = filling.streak.longest
-        self.n_looks_, self.n_replaced_ = filling.looks, filling.replaced
-        if run.interrupted:
-            raise KeyboardInterrupt
-        return self
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, weights = self._read_all(X, y, sample_weight)
+            plan = self._plan()
+            state = plan.rng.bit_generator.state
+            try:
+                filling = Filling(X, labels, len(classes), self._settings(), plan, weights)
+            except UnsortedIndices:
+                X = in_order(X)
+                plan.rng.bit_generator.state = state
+                filling = Filling(X, labels, len(classes), self._settings(), plan, weights)
+            run = filling.run(ratchet=bool(self.ratchet))
+            self._set_features(raw, X)
+            self._set_classes(Classes(classes))
+            self._set_run(filling.model, run)
+            self.n_errors_, self.risk_ = run.training_errors, filling.risk
+            self.longest_run_ = filling.streak.longest
+            self.n_looks_, self.n_replaced_ = filling.looks, filling.replaced
+            if run.interrupted:
+                raise KeyboardInterrupt
+            return self
 
     @property
     def coef_(self) -> Floats:
@@ -177,13 +179,15 @@ class Pocket(PerceptronClassifier):
 
     def predict(self, X: Any) -> Any:
         """The class of each row, by the exact sign or argmax of its scores."""
-        X = self._checked(X)
-        return self.classes_[self._scorer().predict(X, self.n_jobs)]
+        with turns_of(self).reading:
+            X = self._checked(X)
+            return self.classes_[self._scorer().predict(X, self.n_jobs)]
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
-        X = self._checked(X)
-        return self._scorer().scores(X, self.n_jobs)
+        with turns_of(self).reading:
+            X = self._checked(X)
+            return self._scorer().scores(X, self.n_jobs)
 
 
 class Filling:

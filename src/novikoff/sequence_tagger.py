@@ -8,6 +8,7 @@ from novikoff.labels import Classes
 from novikoff.parameters import TAGGER_PARAMETERS, check_parameters, default, document
 from novikoff.structured import fitting, reading
 from novikoff.tagger_estimator import TaggerEstimator
+from novikoff.turns import turns_of
 
 
 def _default(name: str) -> Any:
@@ -128,28 +129,29 @@ class SequenceTagger(TaggerEstimator):
         KeyboardInterrupt
             When interrupted: with the weights so far, which can be used.
         """
-        check_parameters(self, self._names, TAGGER_PARAMETERS)
-        features = reading.begin(self._templates(), self.hash_bits)
-        x = reading.sequences(X, features)
-        reading.check_lengths(x, y)
-        classes = reading.found_labels(y)
-        labels = reading.numbered(y, classes, x.n_tokens)
-        tagger = fitting.train(
-            features,
-            x,
-            labels,
-            classes.labels,
-            self._plan(
-                early_stopping=bool(self.early_stopping),
-                validation_fraction=float(self.validation_fraction),
-                n_epochs_no_change=int(self.n_epochs_no_change),
-            ),
-            average=bool(self.average),
-            transitions=self.transitions,
-            min_count=int(self.min_count),
-            **self._about(),
-        )
-        return self._finish(tagger)
+        with turns_of(self).learning:
+            check_parameters(self, self._names, TAGGER_PARAMETERS)
+            features = reading.begin(self._templates(), self.hash_bits)
+            x = reading.sequences(X, features)
+            reading.check_lengths(x, y)
+            classes = reading.found_labels(y)
+            labels = reading.numbered(y, classes, x.n_tokens)
+            tagger = fitting.train(
+                features,
+                x,
+                labels,
+                classes.labels,
+                self._plan(
+                    early_stopping=bool(self.early_stopping),
+                    validation_fraction=float(self.validation_fraction),
+                    n_epochs_no_change=int(self.n_epochs_no_change),
+                ),
+                average=bool(self.average),
+                transitions=self.transitions,
+                min_count=int(self.min_count),
+                **self._about(),
+            )
+            return self._finish(tagger)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One pass over more sentences, in their order. New features are added; new labels are refused.
@@ -160,30 +162,31 @@ class SequenceTagger(TaggerEstimator):
         classes : list of labels, optional
             All that there will ever be. Needed in the first call, unless its y has them all.
         """
-        check_parameters(self, self._names, TAGGER_PARAMETERS)
-        if self.min_count > 1:
-            raise ValueError(
-                f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
-            )
-        begun = "_tagger" in vars(self)
-        if begun:
-            self._check_unchanged()
-            features = reading.copied(self._tagger.features)  # the model's own stay as they are
-        else:
-            features = reading.begin(self._templates(), self.hash_bits)
-        x = reading.sequences(X, features)
-        reading.check_lengths(x, y)
-        if begun:
-            known = Classes(self.classes_)
-            if classes is not None:
-                known.check_same(classes)
-        else:
-            known = reading.found_labels(y if classes is None else [classes])
-        labels = reading.numbered(y, known, x.n_tokens)
-        reading.check_known(x, labels, y, known)
-        how = {"average": bool(self.average), "transitions": self.transitions, **self._about()}
-        earlier = self._tagger if begun else None
-        return self._finish(fitting.go_on(earlier, features, x, labels, known.labels, **how))
+        with turns_of(self).learning:
+            check_parameters(self, self._names, TAGGER_PARAMETERS)
+            if self.min_count > 1:
+                raise ValueError(
+                    f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
+                )
+            begun = "_tagger" in vars(self)
+            if begun:
+                self._check_unchanged()
+                features = reading.copied(self._tagger.features)  # the model's own stay as they are
+            else:
+                features = reading.begin(self._templates(), self.hash_bits)
+            x = reading.sequences(X, features)
+            reading.check_lengths(x, y)
+            if begun:
+                known = Classes(self.classes_)
+                if classes is not None:
+                    known.check_same(classes)
+            else:
+                known = reading.found_labels(y if classes is None else [classes])
+            labels = reading.numbered(y, known, x.n_tokens)
+            reading.check_known(x, labels, y, known)
+            how = {"average": bool(self.average), "transitions": self.transitions, **self._about()}
+            earlier = self._tagger if begun else None
+            return self._finish(fitting.go_on(earlier, features, x, labels, known.labels, **how))
 
     def _check_unchanged(self) -> None:
         tagger, templates = self._tagger, self._templates()

@@ -20,6 +20,7 @@ from novikoff.structured.model import StructuredModel
 from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.weights import Learner
 from novikoff.training import Plan, Run
+from novikoff.turns import turns_of
 
 
 def start(name: str) -> Any:
@@ -147,36 +148,40 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         X : sequence of n inputs, whatever the problem understands
         y : sequence of their n outputs
         """
-        X, y, n = self._read(X, y)
-        problem = self._prepared(X, y)
-        structure = Structure(problem, cost_augmented=self.cost_augmented)
-        plan = Plan(
-            max_epochs=int(self.max_epochs),
-            order=self.order,
-            rng=generator(self.random_state),
-            early_stopping=self.early_stopping,
-            validation_fraction=self.validation_fraction,
-            n_epochs_no_change=self.n_epochs_no_change,
-            verbose=int(self.verbose),
-            callback=self.callback,
-        )
-        learner, run, witness = learning.fit(structure, X, y, n, plan, average=self.average)
-        self._set(problem, learner, run, witness)
-        stopped = self.early_stopping or (self.callback is not None and len(run.history) < self.max_epochs)
-        if not run.consistent and not stopped:
-            advice = [MORE_EPOCHS, "more features", "average=True"][: 2 if self.average else 3]
-            warnings.warn(not_separated(run, advice, bias=True), ConvergenceWarning, stacklevel=2)
-        return self
+        with turns_of(self).learning:
+            X, y, n = self._read(X, y)
+            problem = self._prepared(X, y)
+            structure = Structure(problem, cost_augmented=self.cost_augmented)
+            plan = Plan(
+                max_epochs=int(self.max_epochs),
+                order=self.order,
+                rng=generator(self.random_state),
+                early_stopping=self.early_stopping,
+                validation_fraction=self.validation_fraction,
+                n_epochs_no_change=self.n_epochs_no_change,
+                verbose=int(self.verbose),
+                callback=self.callback,
+            )
+            learner, run, witness = learning.fit(structure, X, y, n, plan, average=self.average)
+            self._set(problem, learner, run, witness)
+            stopped = self.early_stopping or (
+                self.callback is not None and len(run.history) < self.max_epochs
+            )
+            if not run.consistent and not stopped:
+                advice = [MORE_EPOCHS, "more features", "average=True"][: 2 if self.average else 3]
+                warnings.warn(not_separated(run, advice, bias=True), ConvergenceWarning, stacklevel=2)
+            return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """One pass over more examples, in their order, going on from what was learned before."""
-        X, y, n = self._read(X, y)
-        begun = vars(self).get("_learner")
-        problem = self._prepared(X, y) if begun is None else self.problem_
-        structure = Structure(problem, cost_augmented=self.cost_augmented)
-        learner, run = learning.learn(begun, structure, X, y, n, average=self.average)
-        self._set(problem, learner, run)
-        return self
+        with turns_of(self).learning:
+            X, y, n = self._read(X, y)
+            begun = vars(self).get("_learner")
+            problem = self._prepared(X, y) if begun is None else self.problem_
+            structure = Structure(problem, cost_augmented=self.cost_augmented)
+            learner, run = learning.learn(begun, structure, X, y, n, average=self.average)
+            self._set(problem, learner, run)
+            return self
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any, int]:
         check_parameters(self, self._names, STRUCTURED_PARAMETERS)
@@ -215,19 +220,22 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
     # -- what was learned ----------------------------------------------------------------------------
     def predict(self, X: Any) -> list[Any]:
         """The best output of each input, by the problem's decoder."""
-        check_is_fitted(self)
-        return self.to_model().predict(X)
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            return self.to_model().predict(X)
 
     def decision_function(self, X: Any) -> Any:
         """The score w·Φ(x, ŷ) of each input's best output."""
-        check_is_fitted(self)
-        return self.to_model().scores(X)
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            return self.to_model().scores(X)
 
     def score(self, X: Any, y: Any) -> float:
         """The share of right parts (`problem.agreement`), or of outputs that are wholly right."""
-        check_is_fitted(self)
-        X, y, n = self._read(X, y)
-        return learning.score(Structure(self.problem_), self.weights_, X, y, np.arange(n))
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            X, y, n = self._read(X, y)
+            return learning.score(Structure(self.problem_), self.weights_, X, y, np.arange(n))
 
     def report(self) -> Report:
         """The outcome of training as an object that prints itself, in text and in HTML."""
@@ -237,11 +245,14 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
     # -- files ---------------------------------------------------------------------------------------
     def to_model(self) -> StructuredModel:
         """The fitted model as a `StructuredModel`, which shares its memory."""
-        check_is_fitted(self)
-        params = {k: v for k, v in self.get_params(deep=False).items() if k not in ("problem", "callback")}
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
-        return StructuredModel(self.problem_, self._learner, self.weights_, params, self._run)
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            params = {
+                k: v for k, v in self.get_params(deep=False).items() if k not in ("problem", "callback")
+            }
+            if not isinstance(params["random_state"], Integral):
+                params["random_state"] = None
+            return StructuredModel(self.problem_, self._learner, self.weights_, params, self._run)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file of data only, at once or not at all.

@@ -12,6 +12,7 @@ from novikoff.classifier import PerceptronClassifier
 from novikoff.model import Floats, Ints, Model, Scorer
 from novikoff.parameters import PARAMETERS, default, document
 from novikoff.sequence import Counts, UpdateSequence
+from novikoff.turns import turns_of
 
 
 class VotedPerceptron(PerceptronClassifier):
@@ -147,16 +148,17 @@ class VotedPerceptron(PerceptronClassifier):
         sample_weight : array of n numbers ≥ 0, optional
             Factors on each row's step; rows of weight 0 are left out.
         """
-        raw = X
-        X, classes, labels, weights = self._read_all(X, y, sample_weight)
-        plan = replace(self._plan(), record_updates=True)
-        model, run = training.fit(X, labels, len(classes), self._settings(), plan, weights=weights)
-        if self.predict_with != "averaged":  # which is what training has counted
-            run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
-        self._sequence = UpdateSequence(len(classes), model.settings.bias_square)
-        self._extend(model, X)
-        self._finish(raw, X, classes, model, run)
-        return self
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, weights = self._read_all(X, y, sample_weight)
+            plan = replace(self._plan(), record_updates=True)
+            model, run = training.fit(X, labels, len(classes), self._settings(), plan, weights=weights)
+            if self.predict_with != "averaged":  # which is what training has counted
+                run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
+            self._sequence = UpdateSequence(len(classes), model.settings.bias_square)
+            self._extend(model, X)
+            self._finish(raw, X, classes, model, run)
+            return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order, going on from what there is.
@@ -165,18 +167,19 @@ class VotedPerceptron(PerceptronClassifier):
         these have but one, the second may come later, as in `Perceptron`. No more can be added. A chunk that
         is refused leaves the model as it was.
         """
-        raw = X
-        X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=False)
-        model.learners[0].native.record_updates()
-        turned = self._turned(known)
-        run = training.learn(model, X, labels, len(known.labels), weights, turned=turned)
-        if "_model" not in vars(self):
-            self._sequence = UpdateSequence(model.n_classes, model.settings.bias_square)
-        elif turned:
-            self._sequence.turn(discard=model.total("updates") == run.history[0]["updates"])
-        self._extend(model, X)
-        self._finish_chunk(raw, X, known, model, run)
-        return self
+        with turns_of(self).learning:
+            raw = X
+            X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=False)
+            model.learners[0].native.record_updates()
+            turned = self._turned(known)
+            run = training.learn(model, X, labels, len(known.labels), weights, turned=turned)
+            if "_model" not in vars(self):
+                self._sequence = UpdateSequence(model.n_classes, model.settings.bias_square)
+            elif turned:
+                self._sequence.turn(discard=model.total("updates") == run.history[0]["updates"])
+            self._extend(model, X)
+            self._finish_chunk(raw, X, known, model, run)
+            return self
 
     def _extend(self, model: Model, X: Any) -> None:
         native = model.learners[0].native
@@ -243,14 +246,15 @@ class VotedPerceptron(PerceptronClassifier):
 
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
-        X = self._checked(X)
-        PARAMETERS["predict_with"].check(self.predict_with)
-        if self.predict_with != "voted":
-            return self._label(self._linear().predict(X, self.n_jobs))
-        votes = self._sequence.votes(X, self.n_jobs)
-        if votes.ndim == 1:
-            return self._label((2 * votes >= self._sequence.n_visits).astype(np.int64))
-        return self._label(votes.argmax(axis=1))
+        with turns_of(self).reading:
+            X = self._checked(X)
+            PARAMETERS["predict_with"].check(self.predict_with)
+            if self.predict_with != "voted":
+                return self._label(self._linear().predict(X, self.n_jobs))
+            votes = self._sequence.votes(X, self.n_jobs)
+            if votes.ndim == 1:
+                return self._label((2 * votes >= self._sequence.n_visits).astype(np.int64))
+            return self._label(votes.argmax(axis=1))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more.
@@ -258,12 +262,13 @@ class VotedPerceptron(PerceptronClassifier):
         'voted': Σ c_k·sign(w_k·x) / Σ c_k, from −1 to 1, where 0 is the second class; for more classes
         each one's share of the votes. 'averaged' and 'last': as `Perceptron` gives them.
         """
-        X = self._checked(X)
-        PARAMETERS["predict_with"].check(self.predict_with)
-        if self.predict_with != "voted":
-            return self._score(self._linear().scores(X, self.n_jobs))
-        votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits
-        return self._score((2 * votes - visits if votes.ndim == 1 else votes) / max(visits, 1))
+        with turns_of(self).reading:
+            X = self._checked(X)
+            PARAMETERS["predict_with"].check(self.predict_with)
+            if self.predict_with != "voted":
+                return self._score(self._linear().scores(X, self.n_jobs))
+            votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits
+            return self._score((2 * votes - visits if votes.ndim == 1 else votes) / max(visits, 1))
 
 
 def _read_only(a: Floats) -> Floats:

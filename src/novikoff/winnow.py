@@ -16,6 +16,7 @@ from novikoff.labels import Classes
 from novikoff.model import Floats, Ints, Learner, Settings, UnsortedIndices, raise_problem
 from novikoff.parameters import WINNOW_PARAMETERS, default, document
 from novikoff.training import ArrayExamples, Plan, Record, Visit
+from novikoff.turns import turns_of
 
 REACH = 500  # weights stay between 2**-REACH and 2**REACH
 
@@ -136,19 +137,20 @@ class Winnow(RowClassifier):
         X : array, sparse matrix or frame of shape (n, d)
         y : array of n labels
         """
-        raw = X
-        X, classes, labels, _ = self._read_all(X, y, None)
-        self._check_pair()
-        X = self._finite(X)
-        self._begin(raw, X, Classes(classes))
-        plan = Plan(int(self.max_epochs), self.order, generator(self.random_state))
-        examples = ArrayExamples(X, labels, None, plan)
-        for _ in range(plan.max_epochs):
-            record = self._pass(examples.epoch())
-            stop = self.callback is not None and self.callback(record) is True
-            if self.converged_ or stop:
-                break
-        return self
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, _ = self._read_all(X, y, None)
+            self._check_pair()
+            X = self._finite(X)
+            self._begin(raw, X, Classes(classes))
+            plan = Plan(int(self.max_epochs), self.order, generator(self.random_state))
+            examples = ArrayExamples(X, labels, None, plan)
+            for _ in range(plan.max_epochs):
+                record = self._pass(examples.epoch())
+                stop = self.callback is not None and self.callback(record) is True
+                if self.converged_ or stop:
+                    break
+            return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from these rows once, in their order, going on from what there is.
@@ -156,25 +158,26 @@ class Winnow(RowClassifier):
         `classes` declares all classes at the first call; without it they are those of its rows. A chunk that
         is refused leaves the model as it was.
         """
-        raw, begun = X, "exponents_" in vars(self)
-        self._check_parameters()
-        self._check_pair()
-        if begun and (self.alpha, self.balanced, self._theta()) != self._fixed:
-            raise ValueError(
-                "partial_fit cannot change alpha, balanced or threshold of a model: fit a clone."
-            )
-        X = self._read(X, reset=not begun)
-        y = self._read_labels(X, y)
-        known, labels = self._meet(y, classes, begun=begun, alone=False)
-        X = self._finite(X)
-        if not begun:
-            self._begin(raw, X, known)
-        else:
-            self._start_history()
-            if not self.exponents_.flags.writeable:  # loaded from a read-only map
-                self.exponents_ = self.exponents_.copy()
-        self._pass(ArrayExamples(X, labels, None, Plan(order="cyclic")).each())
-        return self
+        with turns_of(self).learning:
+            raw, begun = X, "exponents_" in vars(self)
+            self._check_parameters()
+            self._check_pair()
+            if begun and (self.alpha, self.balanced, self._theta()) != self._fixed:
+                raise ValueError(
+                    "partial_fit cannot change alpha, balanced or threshold of a model: fit a clone."
+                )
+            X = self._read(X, reset=not begun)
+            y = self._read_labels(X, y)
+            known, labels = self._meet(y, classes, begun=begun, alone=False)
+            X = self._finite(X)
+            if not begun:
+                self._begin(raw, X, known)
+            else:
+                self._start_history()
+                if not self.exponents_.flags.writeable:  # loaded from a read-only map
+                    self.exponents_ = self.exponents_.copy()
+            self._pass(ArrayExamples(X, labels, None, Plan(order="cyclic")).each())
+            return self
 
     def _theta(self) -> float:
         return float(self.n_features_in_ if self.threshold is None else self.threshold)
@@ -267,18 +270,22 @@ class Winnow(RowClassifier):
     # -- predicting ----------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> Any:
         """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
-        X = self._finite(self._checked(X))
-        scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers
-        for exponents, out in zip(self.exponents_, scores, strict=True):
-            _core.winnow_scores(
-                exponents, table, self.threshold_, bool(self._fixed[1]), rows, 0, X.shape[0], out
-            )
-        return scores[0] if len(scores) == 1 else scores.T
+        with turns_of(self).reading:
+            X = self._finite(self._checked(X))
+            scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers
+            for exponents, out in zip(self.exponents_, scores, strict=True):
+                _core.winnow_scores(
+                    exponents, table, self.threshold_, bool(self._fixed[1]), rows, 0, X.shape[0], out
+                )
+            return scores[0] if len(scores) == 1 else scores.T
 
     def predict(self, X: Any) -> Any:
         """The class of each row: by the exact sign, or by the largest score."""
-        scores = self.decision_function(X)
-        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.int64)]
+        with turns_of(self).reading:
+            scores = self.decision_function(X)
+            return self.classes_[
+                scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.int64)
+            ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

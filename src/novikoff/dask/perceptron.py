@@ -21,6 +21,7 @@ from novikoff.model import Model
 from novikoff.parameters import DISTRIBUTED_PARAMETERS, default, document
 from novikoff.shardtraining import LinearMethod
 from novikoff.training import Plan, Run
+from novikoff.turns import turns_of
 
 
 class DistributedPerceptron(OnCluster, LinearClassifier):
@@ -168,32 +169,36 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         **options
             How to read files: what `novikoff.open_source` takes.
         """
-        self._check_parameters()
-        start = (
-            self.warm_start and self.__sklearn_is_fitted__() and coef_init is None and intercept_init is None
-        )
-        kept = kept_in(self.checkpoint, self._sayable())
-        with session(self.client, kept) as own:
-            shards = self._load(own, X, y, sample_weight, classes, options)
-            if not shards.are_files:
-                self._check_class_weight(shards.classes.labels)
-            method = self._method(shards, "cyclic" if shards.are_files else self.order)
-            begin = Model(method.n_classes, method.n_features, method.settings)
-            if start:
-                begin = self._continued(np.empty((0, method.n_features)), shards.classes.labels)
-            init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
-            if init is not None:
-                begin.start_from(*init)
-            plan = self._plan()
-            model, run = self._learn(own, shards, method, begin, plan, checkpoint=kept)
-        self._set_shards(shards)
-        self._set_run(model, run)
-        if run.interrupted:
-            raise KeyboardInterrupt
-        if kept is not None:
-            kept.remove()
-        self._warn_unless_separated()
-        return self
+        with turns_of(self).learning:
+            self._check_parameters()
+            start = (
+                self.warm_start
+                and self.__sklearn_is_fitted__()
+                and coef_init is None
+                and intercept_init is None
+            )
+            kept = kept_in(self.checkpoint, self._sayable())
+            with session(self.client, kept) as own:
+                shards = self._load(own, X, y, sample_weight, classes, options)
+                if not shards.are_files:
+                    self._check_class_weight(shards.classes.labels)
+                method = self._method(shards, "cyclic" if shards.are_files else self.order)
+                begin = Model(method.n_classes, method.n_features, method.settings)
+                if start:
+                    begin = self._continued(np.empty((0, method.n_features)), shards.classes.labels)
+                init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
+                if init is not None:
+                    begin.start_from(*init)
+                plan = self._plan()
+                model, run = self._learn(own, shards, method, begin, plan, checkpoint=kept)
+            self._set_shards(shards)
+            self._set_run(model, run)
+            if run.interrupted:
+                raise KeyboardInterrupt
+            if kept is not None:
+                kept.remove()
+            self._warn_unless_separated()
+            return self
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, **options: Any
@@ -203,44 +208,48 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         `classes` declares all classes at the first call; without it they are those of the rows so far, and
         unseen ones are added as they come. Rows that are refused leave the model as it was.
         """
-        self._check_parameters()
-        begun = self.__sklearn_is_fitted__()
-        if begun and self._settings() != self._model.settings:
-            raise ValueError("partial_fit cannot change the rule, bias or averaging of a model: fit a clone.")
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once: pass the weights of the classes as a dict."
-            )
-        known = None
-        if begun:
-            known = self._classes
-            if classes is not None:
-                known.check_same(classes)
-            if "features_" in vars(self) and are_paths(X):
-                options["features"] = self.features_
-        with session(self.client) as own:
-            shards = self._load(own, X, y, sample_weight, None if begun else classes, options, known)
-            if begun and shards.n_features != self.n_features_in_:
+        with turns_of(self).learning:
+            self._check_parameters()
+            begun = self.__sklearn_is_fitted__()
+            if begun and self._settings() != self._model.settings:
                 raise ValueError(
-                    f"X has {shards.n_features} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input."
+                    "partial_fit cannot change the rule, bias or averaging of a model: fit a clone."
                 )
-            method = self._method(shards, "cyclic")
-            begin = Model(method.n_classes, method.n_features, method.settings)
+            if self.class_weight == "balanced":
+                raise ValueError(
+                    "class_weight='balanced' needs all rows at once: pass the weights of the classes as a "
+                    "dict."
+                )
+            known = None
             if begun:
-                begin = self._model.copy()
-                if method.n_classes > begin.n_classes:
-                    begin.grow(method.n_classes)
-            plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
-            model, run = self._learn(own, shards, method, begin, plan, judged=False)
-        run.as_given = True
-        if not begun:
-            self._set_shards(shards)
-        self._set_classes(shards.classes)
-        self._set_run(model, run)
-        if run.interrupted:
-            raise KeyboardInterrupt
-        return self
+                known = self._classes
+                if classes is not None:
+                    known.check_same(classes)
+                if "features_" in vars(self) and are_paths(X):
+                    options["features"] = self.features_
+            with session(self.client) as own:
+                shards = self._load(own, X, y, sample_weight, None if begun else classes, options, known)
+                if begun and shards.n_features != self.n_features_in_:
+                    raise ValueError(
+                        f"X has {shards.n_features} features, but {type(self).__name__} is expecting "
+                        f"{self.n_features_in_} features as input."
+                    )
+                method = self._method(shards, "cyclic")
+                begin = Model(method.n_classes, method.n_features, method.settings)
+                if begun:
+                    begin = self._model.copy()
+                    if method.n_classes > begin.n_classes:
+                        begin.grow(method.n_classes)
+                plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
+                model, run = self._learn(own, shards, method, begin, plan, judged=False)
+            run.as_given = True
+            if not begun:
+                self._set_shards(shards)
+            self._set_classes(shards.classes)
+            self._set_run(model, run)
+            if run.interrupted:
+                raise KeyboardInterrupt
+            return self
 
     def _load(
         self,
