@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Sized
 from hashlib import blake2b
+from mmap import ALLOCATIONGRANULARITY
 from numbers import Number
 from typing import Any
 
@@ -179,7 +180,11 @@ def _check_rectangular(X: Sequence[Any]) -> None:
 
 
 def rows_of(X: Any) -> _core.Rows:
-    """The native view of a matrix that `is_readable`, or of a `block.Csr`."""
+    """The native view of a matrix that `is_readable`, or of a `block.Csr`.
+
+    It has a copy of its own of CSR's `indptr`. The values, and `indices`, are read where they lie.
+    """
+    check_mapped(X)
     if is_sparse(X):
         distinct = not getattr(X, "is_sorted", True)  # of a `block.Csr`
         return _core.Rows(X.data, X.indices, X.indptr, X.shape[1], distinct)
@@ -207,13 +212,40 @@ def row_bytes(X: Any) -> int:
     return 1 + int(X.itemsize) * int(X.shape[1])
 
 
+def _memory_map(a: Any) -> Any:
+    """The memory-mapped array that an array is, or is a view of; None where it lies in memory."""
+    while isinstance(a, np.ndarray):
+        if isinstance(a, np.memmap) and a._mmap is not None:  # type: ignore[attr-defined]
+            return a
+        a = a.base
+    return None
+
+
 def is_memory_mapped(X: Any) -> bool:
     """Whether a dense array lies in a memory-mapped file, directly or as a view."""
-    while X is not None:
-        if isinstance(X, np.memmap):
-            return True
-        X = getattr(X, "base", None)
-    return False
+    return _memory_map(X) is not None
+
+
+def check_mapped(X: Any) -> None:
+    """Refuse rows in a memory-mapped file that is shorter by now: reading what is gone ends the process.
+
+    It is asked before every call that goes over rows. A file that is cut short during such a call, some
+    hundredths of a second, still ends the process (SIGBUS): no one can look and read at once.
+    """
+    for a in (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,):
+        found = _memory_map(a)
+        if found is None:
+            continue
+        needed = found.offset - found.offset % ALLOCATIONGRANULARITY + len(found._mmap)
+        try:
+            size = found._mmap.size()
+        except OSError:  # the map keeps no descriptor
+            continue
+        if size < needed:
+            raise OSError(
+                f"{found.filename}: the mapped file has {size:,} bytes now, but {needed:,} are mapped: "
+                "it was cut short. Map it anew."
+            )
 
 
 def first_not_finite(X: Any, row: int) -> tuple[int, float]:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from novikoff.arrays import exact_rows, is_readable, with_one_index_width
+from novikoff.arrays import check_mapped, exact_rows, is_readable, with_one_index_width
 from novikoff.labels import Classes, check_labels, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import PARAMETERS, Parameter, check_parameters
@@ -78,6 +78,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
         """`X` ready for the core: itself where it can be read in place, else one copy."""
+        check_mapped(X)
         if (
             not reset
             and not isinstance(X, Csr)
@@ -453,6 +454,7 @@ def _falling(mistakes: Sequence[int]) -> bool | None:
 
 def _off_centre(X: Any) -> bool:
     """Whether R is more than ten times the spread, judged on some two hundred rows."""
+    check_mapped(X)
     step = max(X.shape[0] // 200, 1)
     sample = X[::step]
     if sp.issparse(sample):

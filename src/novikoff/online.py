@@ -73,9 +73,11 @@ class OnlinePerceptron(_core.OnlineLearner):
     classes, or with two that are numbers, give the weights of `Perceptron`, bit by bit.
 
     *Threads and processes.* A call holds the global interpreter lock from the moment its example is
-    read to its end: calls from several threads follow one another in some order, and none is lost.
-    There are no locks or threads inside, so a forked child has an independent copy. Pickles and deep
-    copies hold the whole state and do not depend on Python's string hashing.
+    read to its end: calls from several threads follow one another in some order, and none is lost. So do
+    calls from inside a call, of a ``__float__``, ``__hash__`` or ``__repr__`` of what it is given: the inner
+    example is learned first. There are no locks or threads inside, so a forked child has an independent
+    copy. Pickles and deep copies hold the whole state, of one moment, and do not depend on Python's string
+    hashing.
 
     Examples
     --------

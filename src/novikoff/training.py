@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.arrays import in_order, is_memory_mapped, row_bytes, rows_of, some_rows
+from novikoff.arrays import check_mapped, in_order, is_memory_mapped, row_bytes, rows_of, some_rows
 from novikoff.ledger import Call, Seen
 from novikoff.model import Floats, Ints, Learner, Model, Settings, UnsortedIndices, raise_problem, threads
 from novikoff.outward import UNIT, down, margin_down
@@ -188,6 +188,7 @@ class ArrayExamples(Examples):
     def _calls(self, order: Order | None, count: int) -> Iterator[Visit]:
         for begin in range(0, count, self.per_call):
             end = min(begin + self.per_call, count)
+            check_mapped(self.X)
             yield Visit(self.X, self.rows, self.labels, self.weights, order, begin, end)
 
     def each(self) -> Iterator[Visit]:
@@ -589,6 +590,7 @@ def scan(
     count = rows.n if kept is None else len(kept)
     for begin in range(0, count, per_call):
         end = min(begin + per_call, count)
+        check_mapped(X)
         problem, row, risk = _core.scan(first, rows, weights, kept, begin, end, labels, digest)
         if problem:
             first.seen = before
