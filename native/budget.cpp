@@ -6,6 +6,7 @@
 #include "binding.h"
 #include "dict_row.h"
 #include "hand_over.h"
+#include "still_valid.h"
 #include "support_rows.h"
 
 namespace {
@@ -320,7 +321,7 @@ void bind_budget(nb::module_& m) {
                 rows.visit([&](auto& r) {
                     for (int64_t t = begin; t < end; ++t) {
                         const int64_t i = order ? order->data()[t] : t;
-                        b.visit(r[i], labels.data()[i], base + i, draws ? draws->data()[t - begin] : 0.0);
+                        b.visit(still_valid(r, i), labels.data()[i], base + i, draws ? draws->data()[t - begin] : 0.0);
                     }
                 });
             },
@@ -342,7 +343,7 @@ void bind_budget(nb::module_& m) {
                     TakenRow& x = *borrowed;
                     std::vector<double> k(size_t(b.m));
                     for (int64_t i = begin; i < end; ++i) {
-                        b.rows.take(r[i], x);
+                        b.rows.take(still_valid(r, i), x);
                         b.rows.kernel_values(x, b.m, k.data());
                         b.scores_of(k.data(), coefficients.data(), to + i * b.columns);
                     }

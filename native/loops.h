@@ -104,8 +104,6 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {},
             }
             if (problem != Problem::none) return m.visits = before + t - v.begin, Outcome{problem, i};
             if (digest) digest->add(hash, y, v.weight(i));
-        } else if (!row.valid(m.features)) {  // it was, on the first visit: someone has written to the indices since
-            return m.visits = before + t - v.begin, Outcome{Problem::bad_index, i};
         } else if (Binary) {
             s[0] = row.dot(m.weights) + m.bias[0];
         } else {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gram.h"
+#include "still_valid.h"
 
 namespace novikoff {
 
@@ -361,7 +362,7 @@ class Panel {
         constexpr bool dense = bytes || std::is_same_v<Row, DenseRow<float>> || std::is_same_v<Row, DenseRow<double>>;
         int64_t present = 0;
         for (int64_t c = 0; c < m; ++c) {
-            rows[which[c]].for_each([&](int64_t, double) { ++present; });
+            still_valid(rows, which[c]).for_each([&](int64_t, double) { ++present; });
             norm2.push_back(needs_norm() ? norm2_of(rows[which[c]]) : 0);
         }
         norm2.resize(size_t(m + 3));  // so that four can be read from anywhere
@@ -407,7 +408,7 @@ class Panel {
                 continue;
             }
             for (int64_t r = 0; r < count; ++r) {
-                const auto row = rows[order ? order[t + r] : t + r];
+                const auto row = still_valid(rows, order ? order[t + r] : t + r);
                 if constexpr (bytes)
                     if (form == Form::pairs) {
                         pairs[size_t(r)].take(row);

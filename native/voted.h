@@ -146,7 +146,10 @@ struct SparseBlock {
     }
     template <class Rows>
     void clear(const Rows& rows, int64_t begin, int64_t end) {  // only what was put
-        for (int64_t i = begin; i < end; ++i) rows[i].for_each([&](int64_t j, double) { x[j * kRows + i - begin] = 0; });
+        for (int64_t i = begin; i < end; ++i)
+            rows[i].for_each([&](int64_t j, double) {
+                if (uint64_t(j) < uint64_t(d)) x[j * kRows + i - begin] = 0;  // read again: anyone may have written to it
+            });
     }
 };
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "loops.h"
+#include "still_valid.h"
 
 namespace novikoff {
 
@@ -74,7 +75,7 @@ template <class Rows>
 void winnow_epoch(Winnow& w, const Rows& rows, const Visits& v) {
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
-        const auto row = rows[i];
+        const auto row = still_valid(rows, i);
         const bool positive = v.labels[i];
         if ((w.sign(row) >= 0) != positive) w.update(row, positive);
     }
@@ -84,7 +85,7 @@ void winnow_epoch(Winnow& w, const Rows& rows, const Visits& v) {
 template <class Rows>
 void winnow_scores(Winnow& w, const Rows& rows, int64_t begin, int64_t end, double* out) {
     for (int64_t i = begin; i < end; ++i) {
-        const auto row = rows[i];
+        const auto row = still_valid(rows, i);
         auto terms = [&](auto& f) { w.terms(row, f); };
         double s = exact_value(terms, w.fallbacks);
         if (s == 0) s = 0x1p-1074 * exact_sign(terms, w.fallbacks);

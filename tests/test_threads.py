@@ -267,42 +267,43 @@ def test_a_child_forked_while_another_thread_has_its_turn(what, said):
 
 # ---- arrays that change --------------------------------------------------------------------------------
 CHANGES = """
-import sys
+import sys, warnings
 import numpy as np
 import scipy.sparse as sp
-import warnings
-from novikoff import Perceptron, VotedPerceptron
+from novikoff import KernelPerceptron, Perceptron, VotedPerceptron, Winnow
 
 warnings.simplefilter("ignore")
-which, value, classes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-rng = np.random.default_rng(0)
-X = sp.random_array((200, 30), density=0.2, rng=rng, format="csr")
-y = rng.integers(0, classes, 200)
+which, value = sys.argv[1], int(sys.argv[2])
+y = np.random.default_rng(1).integers(0, 2, 200)
 
 def change(record):
     getattr(X, which)[len(getattr(X, which)) // 2] = value
 
-for make in (Perceptron, VotedPerceptron):
-    X = X.copy()
+how = {"max_epochs": 4, "random_state": 0, "callback": change}
+if which == "indptr":
+    models = [Perceptron(**how), VotedPerceptron(**how), Winnow(balanced=True, **how)]
+else:
+    models = [Winnow(balanced=True, **how), KernelPerceptron(budget=20, **how)]
+for model in models:
     X = sp.csr_array(sp.random_array((200, 30), density=0.2, rng=np.random.default_rng(0), format="csr"))
     try:
-        make(max_epochs=5, random_state=0, callback=change).fit(X, y)
+        model.fit(X, y)
         print("fitted")
-    except ValueError as error:
+    except (RuntimeError, ValueError) as error:
         print(error)
 """
 
 
-@pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("value", [2_000_000_000, -2_000_000_000, -1])
-def test_indices_changed_during_a_fit_are_an_error(value, classes):
-    for line in run(CHANGES, "indices", str(value), str(classes)):
-        assert f"has index {value}, but X has 30 columns" in line
+def test_indices_that_a_slow_loop_finds_changed_are_an_error(value):
+    for line in run(CHANGES, "indices", str(value)):
+        assert "out of order or range: it was changed" in line or f"has index {value}" in line
 
 
 @pytest.mark.parametrize("value", [2_000_000_000, -2_000_000_000])
-def test_pointers_changed_during_a_fit_are_not_looked_at(value):
-    assert run(CHANGES, "indptr", str(value), "2")[0] == "fitted"
+def test_pointers_changed_during_a_fit_lead_nowhere(value):
+    for line in run(CHANGES, "indptr", str(value)):
+        assert line == "fitted" or "indptr does not increase" in line
 
 
 def test_pointers_are_read_once():

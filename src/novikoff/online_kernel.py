@@ -89,8 +89,8 @@ class OnlineKernelPerceptron:
     An example that is refused leaves the model as it was. Files (`save`) and pickles hold the whole state.
 
     *Threads.* Calls from several threads follow one another in some order, and none is lost; those that only
-    predict run together. A kernel that is a function, or a ``__float__`` or ``__hash__`` of what is given, may
-    predict with the model that called it, but not learn with it: that is a RuntimeError.
+    predict run together. A kernel that is a function, or a ``__float__`` or ``__hash__`` of what is given,
+    may predict with the model that called it, but not learn with it: that is a RuntimeError.
 
     Examples
     --------

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.arrays import check_mapped, in_order, rows_of, with_one_index_width
+from novikoff.arrays import in_order, rows_of, with_one_index_width
 from novikoff.model import Floats, Ints, UnsortedIndices, raise_problem, threads
 
 Counts = npt.NDArray[np.int64]
@@ -48,7 +48,7 @@ class UpdateSequence:
 
     def append(self, recorded: tuple[Counts, Ints, Ints, Floats, Counts], X: Any, n_visits: int) -> None:
         """Go on with the recorded updates of a learner over `X`, which has made `n_visits` visits in all."""
-        check_mapped(X)
+        rows_of(X)  # refuses what has been cut short or broken since
         row, label, rival, step, visit = recorded
         row, visit = row.view(np.int64), visit.view(np.int64)  # they come as "long long"
         rows, first, inverse = np.unique(row, return_index=True, return_inverse=True)

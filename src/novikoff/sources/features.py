@@ -109,8 +109,8 @@ class NamedFeatures(Features):
     def place(self, names: _core.Names | Iterable[str]) -> npt.NDArray[np.int64]:
         """The column of each name, −1 where it has none.
 
-        Whoever reads a stream asks for the names of its blocks in the stream's order, one block at a time. Calls
-        from several threads follow one another: a name gets one column, whoever asks first.
+        Whoever reads a stream asks for the names of its blocks in the stream's order, one block at a time.
+        Calls from several threads follow one another: a name has one column, whoever asks.
         """
         packed = names if isinstance(names, _core.Names) else _core.Names(names)
         return self._vocabulary.place(packed, not self.fixed)
