@@ -214,6 +214,8 @@ def row_bytes(X: Any) -> int:
 
 def _memory_map(a: Any) -> Any:
     """The memory-mapped array that an array is, or is a view of; None where it lies in memory."""
+    while type(a) is np.ndarray:  # as almost always, and soon told
+        a = a.base
     while isinstance(a, np.ndarray):
         if isinstance(a, np.memmap) and a._mmap is not None:  # type: ignore[attr-defined]
             return a
@@ -232,6 +234,8 @@ def check_mapped(X: Any) -> None:
     It is asked before every call that goes over rows. A file that is cut short during such a call, some
     hundredths of a second, still ends the process (SIGBUS): no one can look and read at once.
     """
+    if type(X) is np.ndarray and X.base is None:
+        return
     for a in (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,):
         found = _memory_map(a)
         if found is None:

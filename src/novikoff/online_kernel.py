@@ -278,7 +278,8 @@ class OnlineKernelPerceptron:
                     raise TypeError("x is a dict, but the examples so far were arrays")
                 self._reader = _core.DictReader(self.hash_bits, self.seed)
             values, columns = self._reader.read(x, add)
-            known = self._held(lambda m: m.n_features, 0)  # may have met names that were taken back
+            # which may have met names that were taken back
+            known = 0 if self._learner is None else self._learner.n_features
             indptr = np.array([0, len(values)], dtype=np.int64)
             return Csr(values, columns, indptr, (1, max(self._reader.columns, known)))
         if self._learner is not None and self._reader is not None:
