@@ -22,10 +22,11 @@ class Turns:
     Examples
     --------
     >>> turns = Turns()
-    >>> with turns.learning:
-    ...     with turns.reading:
-    ...         with turns.learning:
-    ...             pass
+    >>> with turns.learning, turns.reading:
+    ...     "reading inside"
+    'reading inside'
+    >>> with turns.reading, turns.learning:  # doctest: +ELLIPSIS
+    ...     "learning inside"
     Traceback (most recent call last):
         ...
     RuntimeError: this call would learn inside another call of the same model...
