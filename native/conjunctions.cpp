@@ -16,6 +16,7 @@ void check_same(const Bits& a, const Bits& b) {
     if (a.d != b.d) throw std::invalid_argument("rows and supports have different numbers of columns");
 }
 
+// Only `push` is called by several threads at once, for other rows each: it shares what all other calls have alone.
 struct PyConjunctionLearner : ConjunctionLearner {
     InUse in_use{"the learner"};
     using ConjunctionLearner::ConjunctionLearner;
@@ -80,7 +81,10 @@ void bind_conjunctions(nb::module_& m) {
                 l.begin_with(supports, alpha.data());
             },
             nb::arg("supports"), nb::arg("alpha"))
-        .def_prop_ro("n_made", reads<PyConjunctionLearner>([](const PyConjunctionLearner& l) { return l.made.size(); }))
+        .def_prop_ro("n_made", [](PyConjunctionLearner& l) {
+            const Writing alone(l.in_use);
+            return l.made.size();
+        })
         .def(
             "visit",
             [](PyConjunctionLearner& l, const Labels& labels, const Order& order, int64_t begin, int64_t end, int64_t count,
@@ -115,8 +119,8 @@ void bind_conjunctions(nb::module_& m) {
             nb::arg("begin"), nb::arg("end"), "Add all updates to the scores of these rows.")
         .def(
             "made",
-            [](const PyConjunctionLearner& l, int64_t since) {
-                const Reading read(l.in_use);
+            [](PyConjunctionLearner& l, int64_t since) {
+                const Writing alone(l.in_use);
                 const int64_t n = int64_t(l.made.size()), earlier = l.updates() - n, columns = l.n_columns();
                 check_range(since, n, n);
                 const size_t count = size_t(n - since);
@@ -141,18 +145,18 @@ void bind_conjunctions(nb::module_& m) {
             nb::arg("row"), nb::arg("label"), nb::arg("strictly"))
         .def(
             "margins",
-            [](const PyConjunctionLearner& l, const Labels& labels) {
-                const Reading read(l.in_use);
+            [](PyConjunctionLearner& l, const Labels& labels) {
+                const Writing alone(l.in_use);
                 if (int64_t(labels.shape(0)) != l.n()) throw std::invalid_argument("labels do not match the rows");
                 return with_exponents(l.n(), 1, [&](int64_t i, int64_t, int64_t& e) { return l.margin(i, labels.data()[i], e); });
             },
             nb::arg("labels"), "The smallest y s of every row, as (x, e) for x 2^e.")
-        .def("norms_squared", [](const PyConjunctionLearner& l) {
-            const Reading read(l.in_use);
+        .def("norms_squared", [](PyConjunctionLearner& l) {
+            const Writing alone(l.in_use);
             return with_exponents(1, l.n_columns(), [&](int64_t, int64_t c, int64_t& e) { return l.norm_squared(c, e); });
         }, "What the updates made added to |w|^2 of every column, as (x, e) for x 2^e.")
-        .def("scores", [](const PyConjunctionLearner& l) {
-            const Reading read(l.in_use);
+        .def("scores", [](PyConjunctionLearner& l) {
+            const Writing alone(l.in_use);
             return with_exponents(l.n(), l.n_columns(), [&](int64_t i, int64_t c, int64_t& e) { return l.score(i, c, e); });
         }, "The scores of every row, as (x, e) for x 2^e.");
 
