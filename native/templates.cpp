@@ -2,6 +2,7 @@
 #include "templates.h"
 
 #include "bind_sentences.h"
+#include "fork_safe.h"
 
 namespace {
 
@@ -25,8 +26,28 @@ int32_t numbered(Vocabulary& values, std::string_view text) {
 using PartArgs = std::tuple<int32_t, int32_t, bool>;
 using TemplateArgs = std::tuple<std::string, std::vector<PartArgs>, std::string>;
 
+nb::list texts_of(const std::vector<std::string>& texts) {
+    nb::list out;
+    for (const std::string& text : texts) out.append(text_of(text));
+    return out;
+}
+
+// An index that any number of threads may use at once. What reads or changes it goes through `alone`, where no Python
+// runs: what Python gives is read before, and what it gets is made behind it. `columns` never changes.
 struct Index : TemplateIndex {
     int32_t columns;
+    mutable ForkSafe lock;
+
+    template <class Call>
+    auto alone(Call&& call) const {
+        const nb::gil_scoped_release nogil;
+        const std::lock_guard<ForkSafe> held(lock);
+        return call();
+    }
+    void check(const Tokens& tokens) const {
+        if (tokens.values.size() != size_t(columns)) throw std::invalid_argument("the tokens have other columns");
+    }
+    const Domain& domain(int32_t d) const { return domains.at(size_t(d)); }  // `column` and `derived` never change
 
     Index(int32_t n_columns, const std::vector<int32_t>& derived, const std::vector<TemplateArgs>& all)
         : columns(n_columns) {
@@ -34,6 +55,7 @@ struct Index : TemplateIndex {
         for (int32_t base : derived) {
             if (base < 0 || base >= n_columns) throw std::invalid_argument("there is no such column");
             domains.emplace_back(base, true);
+            domains[size_t(base)].used = true;
         }
         if (all.size() > 65535) throw std::invalid_argument("more than 65535 templates");
         for (const auto& [name, parts, where] : all) {
@@ -69,7 +91,7 @@ SentenceFormat format_of(const std::string& kind, int32_t width, std::vector<int
 }
 
 // Python's sentences: a token is a str (the only column), a sequence of str, or a dict of them.
-Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t>& places, const nb::list& names) {
+Tokens tokens_from(nb::handle sentences, const Index& index, const std::vector<int32_t>& places, const nb::list& names) {
     const size_t k = size_t(index.columns);
     if (places.size() != k || nb::len(names) != k) throw std::invalid_argument("a place and a name for each column");
     Tokens out(k);
@@ -105,7 +127,7 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
                 if (!PyUnicode_Check(cell.ptr()))
                     throw nb::type_error((where() + "column " + nb::str(nb::repr(names[j])).c_str() + " holds " +
                                           nb::str(nb::repr(cell.type())).c_str() + ", expected str").c_str());
-                out.cells[j].push(numbered(index.domains[j].values, utf8(cell, "a cell is a str")));
+                out.cells[j].push(numbered(out.values[j], utf8(cell, "a cell is a str")));
             }
             ++t, ++tokens;
             if (tokens % (1 << 16) == 0 && PyErr_CheckSignals()) throw nb::python_error();
@@ -114,6 +136,40 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
         ++s;
     }
     return out;
+}
+
+// Takes in the values and features of a saved table, which is not trusted.
+void load(Index& index, const std::vector<std::vector<std::string>>& values, const Vector<const uint16_t>& order,
+          const std::vector<Vector<const int32_t>>& rows) {
+    if (index.size() || values.size() != index.domains.size() || rows.size() != index.templates.size())
+        throw std::invalid_argument("the features do not fit the templates");
+    for (size_t d = 0; d < values.size(); ++d) {
+        Domain& domain = index.domains[d];
+        for (const std::string& text : values[d]) {
+            const int64_t before = domain.values.size();
+            if (numbered(domain.values, text) != before) throw std::invalid_argument("a value comes twice");
+        }
+        domain.kept = domain.values.size();
+    }
+    std::vector<size_t> at(rows.size(), 0);
+    const int32_t nothing = 0;
+    for (size_t i = 0; i < order.shape(0); ++i) {
+        const size_t k = order.data()[i];
+        if (k >= rows.size()) throw std::invalid_argument("a feature has no template");
+        const size_t n = index.templates[k].parts.size();
+        if (at[k] + std::max(n, size_t(1)) > std::max(rows[k].shape(0), size_t(n ? 0 : 1)))
+            throw std::invalid_argument("a template has too few features");
+        const int32_t* const row = n ? rows[k].data() + at[k] : &nothing;
+        at[k] += std::max(n, size_t(1));
+        for (size_t j = 0; j < n; ++j)
+            if (row[j] < 0 || row[j] >= index.domains[size_t(index.templates[k].parts[j].domain)].values.size())
+                throw std::invalid_argument("a feature has a value that does not exist");
+        if (index.find(k, row) >= 0) throw std::invalid_argument("a feature comes twice");
+        index.add(k, row);
+    }
+    for (size_t k = 0; k < rows.size(); ++k)
+        if (index.templates[k].parts.size() && at[k] != rows[k].shape(0))
+            throw std::invalid_argument("a template has too many features");
 }
 
 nb::tuple handed(Tokens& tokens, Expanded& out) {
@@ -132,110 +188,87 @@ void bind_templates(nb::module_& m) {
     nb::class_<Index>(m, "TemplateIndex", "Values, functions of values, and the features that templates make of them.")
         .def(nb::init<int32_t, const std::vector<int32_t>&, const std::vector<TemplateArgs>&>(), nb::arg("columns"),
              nb::arg("derived"), nb::arg("templates"))
-        .def_prop_ro("size", &Index::size, "Features so far.")
-        .def("tokens", [](Index& index, nb::handle sentences, const std::vector<int32_t>& places,
+        .def_prop_ro("size", [](const Index& index) { return index.alone([&] { return index.size(); }); }, "Features so far.")
+        .def("tokens", [](const Index& index, nb::handle sentences, const std::vector<int32_t>& places,
                           const nb::list& names) { return tokens_from(sentences, index, places, names); },
              nb::arg("sentences"), nb::arg("places"), nb::arg("names"), "Sentences of Python objects as numbers.")
-        .def("waiting", [](Index& index, int32_t column, const Tokens& tokens) {
-            const NameList& texts = index.domains.at(size_t(column)).values.list;
-            const Growing<int32_t>& values = index.waiting(size_t(column), tokens);
-            nb::list out;
-            for (size_t i = 0; i < values.size(); ++i) out.append(text_of(texts[values[i]]));
-            return out;
+        .def("waiting", [](Index& index, int32_t column, Tokens& tokens) {
+            index.check(tokens);
+            if (index.domain(column).derived) throw std::invalid_argument("there is no such column");
+            return texts_of(index.alone([&] { return index.waiting(size_t(column), tokens); }));
         }, nb::arg("column"), nb::arg("tokens"), "A column's texts whose functions are not worked out yet.")
-        .def("derive", [](Index& index, int32_t domain, const nb::list& texts) {
-            Domain& d = index.domains.at(size_t(domain));
-            if (!d.derived || nb::len(texts) != index.domains[size_t(d.column)].waiting.size())
-                throw std::invalid_argument("one result for each text that waits");
-            for (size_t i = 0; i < nb::len(texts); ++i)
-                index.derive(size_t(domain), i,
-                             texts[i].is_none() ? std::string_view() : utf8(texts[i], "a function gives a str or None"));
-        }, nb::arg("domain"), nb::arg("texts"), "What a function gives for them: a str, or None.")
-        .def("settle", [](Index& index, int32_t column) { index.domains.at(size_t(column)), index.settle(size_t(column)); },
-             nb::arg("column"), "All functions of the column have been worked out for them.")
-        .def("expand", [](Index& index, Tokens& tokens, bool grow) {
-            Expanded out;
-            {
-                nb::gil_scoped_release nogil;
-                index.expand(tokens, grow, out);
+        .def("derive", [](Index& index, int32_t column, const nb::list& texts, const nb::dict& results) {
+            std::vector<std::string> given;
+            for (nb::handle text : texts) given.emplace_back(utf8(text, "a text is a str"));
+            std::vector<std::pair<size_t, std::vector<std::string>>> found;
+            for (const auto& [domain, list] : results) {
+                const Domain& d = index.domain(nb::cast<int32_t>(domain));
+                if (!d.derived || d.column != column) throw std::invalid_argument("it is no function of the column");
+                auto& own = found.emplace_back(nb::cast<size_t>(domain), std::vector<std::string>()).second;
+                for (nb::handle text : nb::borrow<nb::list>(list))
+                    own.emplace_back(text.is_none() ? std::string_view() : utf8(text, "a function gives a str or None"));
+                if (own.size() != given.size()) throw std::invalid_argument("one result for each text");
             }
+            index.alone([&] { index.derive(size_t(column), given, found); });
+        }, nb::arg("column"), nb::arg("texts"), nb::arg("results"),
+           "What the functions of a column give for these texts, by domain: a str, or None.")
+        .def("expand", [](Index& index, Tokens& tokens, bool grow) -> std::optional<nb::tuple> {
+            index.check(tokens);
+            Expanded out;
+            if (!index.alone([&] { return index.expand(tokens, grow, out); })) return std::nullopt;
             return handed(tokens, out);
-        }, nb::arg("tokens"), nb::arg("grow"), "(starts, indptr, ids) of the features of all tokens.")
-        .def("expand_hashed", [](Index& index, Tokens& tokens, int bits, uint64_t seed) {
+        }, nb::arg("tokens"), nb::arg("grow"),
+           "(starts, indptr, ids) of the features of all tokens; None while functions wait to be worked out.")
+        .def("expand_hashed", [](Index& index, Tokens& tokens, int bits, uint64_t seed) -> std::optional<nb::tuple> {
             if (bits < 1 || bits > 30) throw std::invalid_argument("hash_bits must be from 1 to 30");
+            index.check(tokens);
             Expanded out;
-            {
-                nb::gil_scoped_release nogil;
-                index.expand_hashed(tokens, bits, seed, out);
-            }
+            if (!index.alone([&] { return index.expand_hashed(tokens, bits, seed, out); })) return std::nullopt;
             return handed(tokens, out);
         }, nb::arg("tokens"), nb::arg("hash_bits"), nb::arg("seed"), "The same with names hashed.")
         .def("names", [](const Index& index, const Order& features) {
-            nb::list out;
-            for (size_t i = 0; i < features.shape(0); ++i) {
-                const int64_t f = features.data()[i];
-                if (f < 0 || f >= index.size()) throw nb::index_error(("there is no feature " + std::to_string(f)).c_str());
-                out.append(text_of(index.name(f)));
-            }
-            return out;
+            return texts_of(index.alone([&] {
+                std::vector<std::string> out;
+                for (size_t i = 0; i < features.shape(0); ++i) {
+                    const int64_t f = features.data()[i];
+                    if (f < 0 || f >= index.size()) throw std::out_of_range("there is no feature " + std::to_string(f));
+                    out.push_back(index.name(f));
+                }
+                return out;
+            }));
         }, nb::arg("features"), "What features are called.")
         .def("values", [](const Index& index, int32_t domain) {
-            const Domain& d = index.domains.at(size_t(domain));
-            nb::list out;
-            for (int64_t i = 0; i < d.kept; ++i) out.append(text_of(d.values.list[i]));
-            return out;
+            const Domain& d = index.domain(domain);
+            return texts_of(index.alone([&] {
+                std::vector<std::string> out;
+                for (int64_t i = 0; i < d.kept; ++i) out.emplace_back(d.values.list[i]);
+                return out;
+            }));
         }, nb::arg("domain"), "The values that features may have, in order.")
-        .def("met", [](const Index& index, int32_t domain) { return index.domains.at(size_t(domain)).values.size(); },
-             nb::arg("domain"), "How many values are known, those included that no feature has.")
+        .def("met", [](const Index& index, int32_t domain) {
+            const Domain& d = index.domain(domain);
+            return index.alone([&] { return d.values.size(); });
+        }, nb::arg("domain"), "How many values are known, those included that no feature has.")
         .def("state", [](const Index& index) {
             Growing<uint16_t> order;
-            order.append(index.order());
-            nb::list rows;
-            for (const Template& t : index.templates) {
-                Growing<int32_t> copy;
-                copy.append(t.rows);
-                rows.append(hand_over(copy));
-            }
-            return nb::make_tuple(hand_over(order), rows);
+            std::vector<Growing<int32_t>> rows(index.templates.size());
+            index.alone([&] {
+                order.append(index.order());
+                for (size_t k = 0; k < rows.size(); ++k) rows[k].append(index.templates[k].rows);
+            });
+            nb::list out;
+            for (Growing<int32_t>& table : rows) out.append(hand_over(table));
+            return nb::make_tuple(hand_over(order), out);
         }, "(the template of each feature, the values of each template's features).")
         .def("load", [](Index& index, const std::vector<std::vector<std::string>>& values, const Vector<const uint16_t>& order,
                         const std::vector<Vector<const int32_t>>& rows) {
-            if (index.size() || values.size() != index.domains.size() || rows.size() != index.templates.size())
-                throw std::invalid_argument("the features do not fit the templates");
-            for (size_t d = 0; d < values.size(); ++d) {
-                Domain& domain = index.domains[d];
-                for (const std::string& text : values[d]) {
-                    const int64_t before = domain.values.size();
-                    if (numbered(domain.values, text) != before) throw std::invalid_argument("a value comes twice");
-                }
-                domain.kept = domain.values.size();
-            }
-            std::vector<size_t> at(rows.size(), 0);
-            const int32_t nothing = 0;
-            for (size_t i = 0; i < order.shape(0); ++i) {
-                const size_t k = order.data()[i];
-                if (k >= rows.size()) throw std::invalid_argument("a feature has no template");
-                const size_t n = index.templates[k].parts.size();
-                if (at[k] + std::max(n, size_t(1)) > std::max(rows[k].shape(0), size_t(n ? 0 : 1)))
-                    throw std::invalid_argument("a template has too few features");
-                const int32_t* const row = n ? rows[k].data() + at[k] : &nothing;
-                at[k] += std::max(n, size_t(1));
-                for (size_t j = 0; j < n; ++j)
-                    if (row[j] < 0 || row[j] >= index.domains[size_t(index.templates[k].parts[j].domain)].values.size())
-                        throw std::invalid_argument("a feature has a value that does not exist");
-                if (index.find(k, row) >= 0) throw std::invalid_argument("a feature comes twice");
-                index.add(k, row);
-            }
-            for (size_t k = 0; k < rows.size(); ++k)
-                if (index.templates[k].parts.size() && at[k] != rows[k].shape(0))
-                    throw std::invalid_argument("a template has too many features");
+            index.alone([&] { load(index, values, order, rows); });
         }, nb::arg("values"), nb::arg("order"), nb::arg("rows"), "Take in the values and features of a saved table.")
         .def("forget", [](Index& index, int64_t more_than) {
-            for (const Domain& d : index.domains)
-                if (d.values.size() - d.kept > more_than) {
-                    index.forget();
-                    return;
-                }
+            index.alone([&] {
+                for (const Domain& d : index.domains)
+                    if (d.values.size() - d.kept > more_than) return index.forget();
+            });
         }, nb::arg("more_than"), "Let go of values that a saved table does not know, when there are many.");
 
     m.def("whole_sentences", [](const Vector<const uint8_t>& text) {
@@ -247,15 +280,13 @@ void bind_templates(nb::module_& m) {
                              int32_t label, std::string expected) {
              new (self) ColumnLines(format_of(kind, width, std::move(columns), label, std::move(expected)));
          }, nb::arg("kind"), nb::arg("width"), nb::arg("columns"), nb::arg("label"), nb::arg("expected"))
-        .def("parse", [](ColumnLines& self, const Vector<const uint8_t>& text, Index& index) -> std::optional<Tokens> {
-            if (self.format.columns.size() != size_t(index.columns))
-                throw std::invalid_argument("the parser and the table differ in their columns");
+        .def("parse", [](ColumnLines& self, const Vector<const uint8_t>& text) -> std::optional<Tokens> {
             const char* const p = reinterpret_cast<const char*>(text.data());
             Tokens out(self.format.columns.size());
             nb::gil_scoped_release nogil;
-            if (!self.parse(p, p + text.shape(0), out, index.domains)) return std::nullopt;
+            if (!self.parse(p, p + text.shape(0), out)) return std::nullopt;
             return out;
-        }, nb::arg("text"), nb::arg("index"), "The tokens of whole sentences; None leaves the reason in `problem`.");
+        }, nb::arg("text"), "The tokens of whole sentences; None leaves the reason in `problem`.");
     bind_sentence_lines(lines);
 
     m.def("tagged", [](const nb::bytes& text, const Order& spots, const Labels& tags, const std::vector<std::string>& names,
