@@ -198,34 +198,42 @@ void bind_templates(nb::module_& m) {
             return texts_of(index.alone([&] { return index.waiting(size_t(column), tokens); }));
         }, nb::arg("column"), nb::arg("tokens"), "A column's texts whose functions are not worked out yet.")
         .def("derive", [](Index& index, int32_t column, const nb::list& texts, const nb::dict& results) {
-            std::vector<std::string> given;
-            for (nb::handle text : texts) given.emplace_back(utf8(text, "a text is a str"));
-            std::vector<std::pair<size_t, std::vector<std::string>>> found;
+            std::vector<nb::tuple> kept;  // what the views look at, whatever becomes of the lists
+            auto views = [&](nb::handle list) {
+                TemplateIndex::Texts out;
+                for (nb::handle text : kept.emplace_back(nb::borrow<nb::list>(list)))
+                    out.push_back(text.is_none() ? std::string_view() : utf8(text, "a function gives a str or None"));
+                return out;
+            };
+            const TemplateIndex::Texts given = views(texts);
+            std::vector<std::pair<size_t, TemplateIndex::Texts>> found;
             for (const auto& [domain, list] : results) {
                 const Domain& d = index.domain(nb::cast<int32_t>(domain));
                 if (!d.derived || d.column != column) throw std::invalid_argument("it is no function of the column");
-                auto& own = found.emplace_back(nb::cast<size_t>(domain), std::vector<std::string>()).second;
-                for (nb::handle text : nb::borrow<nb::list>(list))
-                    own.emplace_back(text.is_none() ? std::string_view() : utf8(text, "a function gives a str or None"));
-                if (own.size() != given.size()) throw std::invalid_argument("one result for each text");
+                found.emplace_back(nb::cast<size_t>(domain), views(list));
+                if (found.back().second.size() != given.size()) throw std::invalid_argument("one result for each text");
             }
             index.alone([&] { index.derive(size_t(column), given, found); });
         }, nb::arg("column"), nb::arg("texts"), nb::arg("results"),
            "What the functions of a column give for these texts, by domain: a str, or None.")
-        .def("expand", [](Index& index, Tokens& tokens, bool grow) -> std::optional<nb::tuple> {
+        .def("expand", [](Index& index, Tokens& tokens, bool grow, int64_t memory) -> std::optional<nb::tuple> {
             index.check(tokens);
             Expanded out;
-            if (!index.alone([&] { return index.expand(tokens, grow, out); })) return std::nullopt;
+            if (!index.alone([&] { return index.expand(tokens, grow, out) && (index.forget(memory), true); }))
+                return std::nullopt;
             return handed(tokens, out);
-        }, nb::arg("tokens"), nb::arg("grow"),
-           "(starts, indptr, ids) of the features of all tokens; None while functions wait to be worked out.")
-        .def("expand_hashed", [](Index& index, Tokens& tokens, int bits, uint64_t seed) -> std::optional<nb::tuple> {
+        }, nb::arg("tokens"), nb::arg("grow"), nb::arg("memory"),
+           "(starts, indptr, ids) of the features of all tokens; None while functions wait to be "
+           "worked out. Values that no feature has are forgotten when they are more than `memory`.")
+        .def("expand_hashed", [](Index& index, Tokens& tokens, int bits, uint64_t seed,
+                                 int64_t memory) -> std::optional<nb::tuple> {
             if (bits < 1 || bits > 30) throw std::invalid_argument("hash_bits must be from 1 to 30");
             index.check(tokens);
             Expanded out;
-            if (!index.alone([&] { return index.expand_hashed(tokens, bits, seed, out); })) return std::nullopt;
+            if (!index.alone([&] { return index.expand_hashed(tokens, bits, seed, out) && (index.forget(memory), true); }))
+                return std::nullopt;
             return handed(tokens, out);
-        }, nb::arg("tokens"), nb::arg("hash_bits"), nb::arg("seed"), "The same with names hashed.")
+        }, nb::arg("tokens"), nb::arg("hash_bits"), nb::arg("seed"), nb::arg("memory"), "The same with names hashed.")
         .def("names", [](const Index& index, const Order& features) {
             return texts_of(index.alone([&] {
                 std::vector<std::string> out;
@@ -263,13 +271,7 @@ void bind_templates(nb::module_& m) {
         .def("load", [](Index& index, const std::vector<std::vector<std::string>>& values, const Vector<const uint16_t>& order,
                         const std::vector<Vector<const int32_t>>& rows) {
             index.alone([&] { load(index, values, order, rows); });
-        }, nb::arg("values"), nb::arg("order"), nb::arg("rows"), "Take in the values and features of a saved table.")
-        .def("forget", [](Index& index, int64_t more_than) {
-            index.alone([&] {
-                for (const Domain& d : index.domains)
-                    if (d.values.size() - d.kept > more_than) return index.forget();
-            });
-        }, nb::arg("more_than"), "Let go of values that a saved table does not know, when there are many.");
+        }, nb::arg("values"), nb::arg("order"), nb::arg("rows"), "Take in the values and features of a saved table.");
 
     m.def("whole_sentences", [](const Vector<const uint8_t>& text) {
         return whole_sentences(reinterpret_cast<const char*>(text.data()), text.shape(0));

@@ -246,8 +246,11 @@ class TemplateIndex {
         return true;
     }
 
-    // Forgets the values that were met since no more features are added.
-    void forget() {
+    // Forgets the values that no feature has when there are many. (While features are added, any may be one's.)
+    void forget(int64_t more_than) {
+        bool many = false;
+        for (const Domain& d : domains) many |= d.values.size() - d.kept > more_than;
+        if (!many) return;
         era = next_era();
         for (Domain& d : domains) {
             d.values.truncate(d.kept);
@@ -268,20 +271,18 @@ class TemplateIndex {
         return out;
     }
     // What all functions of a column give for these texts, by domain; an empty text is nothing.
-    void derive(size_t column, const std::vector<std::string>& texts,
-                const std::vector<std::pair<size_t, std::vector<std::string>>>& results) {
+    using Texts = std::vector<std::string_view>;
+    void derive(size_t column, const Texts& texts, const std::vector<std::pair<size_t, Texts>>& results) {
+        auto number = [](Vocabulary& values, std::string_view text) {
+            return int32_t(values.number(Vocabulary::key(text), text.data(), text.size()));
+        };
         Domain& base = domains[column];
         std::vector<size_t> numbers;
-        for (const std::string& text : texts)
-            numbers.push_back(size_t(base.values.number(Vocabulary::key(text), text.data(), text.size())));
+        for (const std::string_view text : texts) numbers.push_back(size_t(number(base.values, text)));
         for (const auto& [domain, found] : results) {
             Domain& d = domains[domain];
             while (d.of.size() < size_t(base.values.size())) d.of.push(-1);
-            for (size_t i = 0; i < numbers.size(); ++i) {
-                const std::string& text = found[i];
-                d.of[numbers[i]] =
-                    text.empty() ? -1 : int32_t(d.values.number(Vocabulary::key(text), text.data(), text.size()));
-            }
+            for (size_t i = 0; i < numbers.size(); ++i) d.of[numbers[i]] = found[i].empty() ? -1 : number(d.values, found[i]);
         }
         while (base.done.size() < size_t(base.values.size())) base.done.push(0);
         for (const size_t i : numbers) base.done[i] = 1;

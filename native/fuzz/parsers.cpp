@@ -222,9 +222,10 @@ TemplateIndex small_index() {
 // The function: a value's first byte, if it is no x.
 void derive(TemplateIndex& index, Tokens& tokens) {
     const std::vector<std::string> texts = index.waiting(0, tokens);
-    std::vector<std::string> firsts;
-    for (const std::string& text : texts) firsts.push_back(text[0] == 'x' ? "" : text.substr(0, 1));
-    index.derive(0, texts, {{2, firsts}});
+    const TemplateIndex::Texts views(texts.begin(), texts.end());
+    TemplateIndex::Texts firsts;
+    for (const std::string_view text : views) firsts.push_back(text[0] == 'x' ? "" : text.substr(0, 1));
+    index.derive(0, views, {{2, firsts}});
 }
 
 struct Sentences {

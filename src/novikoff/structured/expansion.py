@@ -114,14 +114,12 @@ class TemplateFeatures(Features):
         """No lock is held between calls of the index: another thread may make it forget, which is noticed."""
         while (found := self._features(tokens)) is None:
             self._derive(tokens)
-        if self.fixed or self.hash_bits is not None:
-            self._index.forget(FORGET)
         return Sequences(*found)
 
     def _features(self, tokens: _core.Tokens) -> tuple[Any, Any, Any] | None:
         if self.hash_bits is None:
-            return self._index.expand(tokens, not self.fixed)
-        return self._index.expand_hashed(tokens, self.hash_bits, self.seed)
+            return self._index.expand(tokens, not self.fixed, FORGET)
+        return self._index.expand_hashed(tokens, self.hash_bits, self.seed, FORGET)
 
     def _derive(self, tokens: _core.Tokens) -> None:
         """Work out the functions of the texts for which nobody has."""

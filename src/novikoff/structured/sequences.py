@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
+from novikoff.lazy import made_once
 
 Offsets = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
@@ -69,7 +69,7 @@ class Sequences:
         """Tokens of each sentence."""
         return np.diff(self.starts)
 
-    @cached_property
+    @made_once
     def native(self) -> _core.Sentences:
         """The same for native code, checked: offsets rise, numbers are not negative."""
         return _core.Sentences(self.starts, self.indptr, self.ids, self.values)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.lazy import made_once
 from novikoff.models import modelstate
 from novikoff.models.modelfile import Arrays, Facts, read_file, write_file
 from novikoff.report import Report
@@ -99,7 +99,7 @@ class Tagger:
             return None
         return tagging.summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
 
-    @cached_property
+    @made_once
     def scorer(self) -> Scorer:
         """The weights that tag: the mean where it was kept, else the last ones."""
         return Scorer(self.pairs, self.transitions, self.transition_sums, self.allowed, self.counts.visits)
