@@ -33,7 +33,10 @@ struct Tokens {
     std::vector<std::vector<int32_t>> places;
     uint64_t era = 0;  // of the index, in which they are valid
 
-    explicit Tokens(size_t columns) : cells(columns), values(columns) { starts.push(0); }
+    explicit Tokens(size_t columns) : cells(columns) {
+        starts.push(0);
+        for (size_t k = 0; k < columns; ++k) values.emplace_back(64);  // often they are one sentence
+    }
     int64_t sentences() const { return int64_t(starts.size()) - 1; }
     int64_t size() const { return starts[starts.size() - 1]; }
 };

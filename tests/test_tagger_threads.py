@@ -10,11 +10,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from children import Child
-from sentences import corpus
 
+from children import Child
 from novikoff import SequenceTagger, Templates
 from novikoff.structured.expansion import TemplateFeatures
+from sentences import corpus
 
 LINES = ["columns: w", "w[-1..1]", "w[-1]|w[0]", "suffix(lower(w[0]),1..2)", 'has(w[0],"[aeiou]$")']
 WORDS, TAGS = corpus(80, noise=0.1)
@@ -25,16 +25,16 @@ def fitted(**more):
     return SequenceTagger(features=Templates(LINES), random_state=0, max_epochs=3, **more).fit(WORDS, TAGS)
 
 
-BEGIN = """
+BEGIN = f"""
 import os, sys, threading
-sys.path.insert(0, {folder!r})
+sys.path.insert(0, {os.path.dirname(__file__)!r})
 from test_tagger_threads import NEW, WORDS, fitted
 tagger = fitted()
 right = fitted().predict(NEW)
 
 def check(found, what):
     print(what if found == right else f"not {{what}}", flush=True)
-""".format(folder=os.path.dirname(__file__))
+"""
 
 
 def ends(code, *said):

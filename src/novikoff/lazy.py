@@ -1,5 +1,4 @@
-"""What is worked out when it is first used: the names of a package, so that importing it costs almost nothing,
-and attributes."""
+"""What is worked out when it is first used: names of a package, so that importing it is cheap; attributes."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ def _is_module(name: str) -> bool:
     return find_spec(name) is not None
 
 
-class made_once(Generic[T]):  # noqa: N801  (used as a decorator)
+class made_once(Generic[T]):
     """An attribute that is worked out when it is first asked for, and kept.
 
     Threads that ask at once may each work it out; all get the one that was kept. No lock is held meanwhile,

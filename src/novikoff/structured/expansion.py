@@ -189,11 +189,17 @@ class TemplateFeatures(Features):
         }
 
     @classmethod
-    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> TemplateFeatures:
+    def from_state(
+        cls,
+        facts: dict[str, Any],
+        arrays: dict[str, npt.NDArray[Any]],
+        *,
+        trust_patterns: bool = False,
+    ) -> TemplateFeatures:
         """The features that `state` was taken from, fixed."""
         bits = facts["hash_bits"]
         features = cls(
-            Templates(facts["templates"]),
+            Templates(facts["templates"], trust_patterns=trust_patterns),
             hash_bits=None if bits is None else int(bits),
             seed=int(facts["seed"]),
         )
@@ -214,8 +220,8 @@ class TemplateFeatures(Features):
 
 
 def _restored(facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], fixed: bool) -> TemplateFeatures:
-    """What was pickled."""
-    features = TemplateFeatures.from_state(facts, arrays)
+    """What was copied or pickled in a process that has it, patterns and all."""
+    features = TemplateFeatures.from_state(facts, arrays, trust_patterns=True)
     features.fixed = fixed
     return features
 

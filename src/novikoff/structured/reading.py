@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import chain
 from typing import Any
 
@@ -24,9 +25,9 @@ def begin(templates: Templates | None, hash_bits: int | None) -> SequenceFeature
 
 def copied(features: SequenceFeatures) -> SequenceFeatures:
     """Equal features that go on growing by themselves."""
-    copy = type(features).from_state(*features.state())
-    copy.fixed = False
-    return copy
+    grown = copy(features)
+    grown.fixed = False
+    return grown
 
 
 def sequences(X: Any, features: SequenceFeatures) -> Sequences:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -24,6 +25,10 @@ Labels = npt.NDArray[Any]
 
 KIND = "tagger"
 OFFSETS = "features.name_offsets"  # where the names of features begin
+
+
+class PatternWarning(UserWarning):
+    """A model file will not load without saying that its patterns are trusted."""
 
 
 @dataclass(eq=False)
@@ -173,7 +178,18 @@ class Tagger:
 
         Only weights that are not 0 are written, each number in the narrowest type that holds it exactly,
         and only the names of features that have one. Everything needed to go on learning is in it.
+
+        Warns
+        -----
+        PatternWarning
+            Where a template has a regular expression that `load` takes only with ``trust_patterns=True``.
         """
+        if slow := getattr(self.features, "templates", None) and self.features.templates.slow_patterns():
+            message = (
+                f"{os.fspath(path)}: the pattern {slow[0]!r} of the templates is not known to be matched in linear "
+                "time: whoever loads the file must say trust_patterns=True."
+            )
+            warnings.warn(message, PatternWarning, stacklevel=2)
         write_file(path, *self.state(), KIND)
 
     def state(self) -> tuple[Facts, Arrays]:
@@ -211,16 +227,19 @@ class Tagger:
         return _rebuilt, (*self.state(), self.run)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Tagger:
-        """The tagger in a file that `save` wrote. Runs no code from the file; checks all of it."""
+    def load(cls, path: str | os.PathLike[str], *, trust_patterns: bool = False) -> Tagger:
+        """The tagger in a file that `save` wrote. Runs no code from the file; checks all of it.
+
+        `trust_patterns` is as of `novikoff.load_model`.
+        """
         facts, arrays = read_file(path, KIND)
         try:
-            return cls.from_state(facts, arrays)
+            return cls.from_state(facts, arrays, trust_patterns=trust_patterns)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
-    def from_state(cls, facts: Facts, arrays: Arrays) -> Tagger:
+    def from_state(cls, facts: Facts, arrays: Arrays, *, trust_patterns: bool = False) -> Tagger:
         """The tagger that a file's facts and arrays say; a ValueError where they do not fit together."""
         n = modelstate.count(facts, "n_labels", 1, 1 << 20)
 
@@ -231,7 +250,7 @@ class Tagger:
             return modelstate.array(_widened(arrays, name, kind), name, kind, shape)
 
         arrays |= _widened(arrays, OFFSETS, np.int64)
-        features = modelstate.features_from_state(*part("features"), None)
+        features = modelstate.features_from_state(*part("features"), None, trust_patterns=trust_patterns)
         if not isinstance(features, SequenceFeatures):
             raise ValueError(f"its features are {features.kind}, which a tagger does not have")
         used = numbers("pairs.count", np.int64, (None if features.hash_bits else features.n_columns,))
@@ -308,6 +327,6 @@ def _widened(arrays: Arrays, name: str, kind: Any) -> Arrays:
 
 def _rebuilt(facts: Facts, arrays: Arrays, run: Run | None) -> Tagger:
     """A tagger from another process: its run has seconds, which files leave out."""
-    tagger = Tagger.from_state(facts, arrays)
+    tagger = Tagger.from_state(facts, arrays, trust_patterns=True)
     tagger.run = run
     return tagger
