@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -27,7 +28,7 @@ def fitted(**more):
 
 BEGIN = f"""
 import os, sys, threading
-sys.path.insert(0, {os.path.dirname(__file__)!r})
+sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_tagger_threads import NEW, WORDS, fitted
 tagger = fitted()
 right = fitted().predict(NEW)

@@ -48,6 +48,10 @@ class TemplateFeatures(Features):
         self.templates, self.hash_bits, self.seed = templates, hash_bits, seed
         self.fixed = False
         self.columns = templates.used_columns()
+        named, nowhere = templates.columns or templates.only_column(), np.iinfo(np.int32).max
+        self._places = [  # where in a token that is a sequence the columns are
+            int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns
+        ]
         derived: dict[tuple[str, tuple[Step, ...]], int] = {}  # functions of a column, and their domain
         for template in templates:
             for part in template.parts:
@@ -86,7 +90,7 @@ class TemplateFeatures(Features):
         Sentences are read to their end before anything else happens, so an iterator over them may itself
         use these features. Calls may come from several threads; forked children go on with a copy.
         """
-        return self._expanded(self._index.tokens(sentences, self._places(), self.columns))
+        return self._expanded(self._index.tokens(sentences, self._places, self.columns))
 
     def attributes(self, sentence: Iterable[Any]) -> list[list[str]]:
         """The names of every token's features, for one sentence.
@@ -103,12 +107,6 @@ class TemplateFeatures(Features):
         """The sentences of a text as feature numbers; None when `parser.problem` says why not."""
         tokens = parser.parse(text)
         return None if tokens is None else self._expanded(tokens)
-
-    def _places(self) -> list[int]:
-        """Where in a token that is a sequence the columns are."""
-        named = self.templates.columns or self.templates.only_column()
-        nowhere = np.iinfo(np.int32).max
-        return [int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns]
 
     def _expanded(self, tokens: _core.Tokens) -> Sequences:
         """No lock is held between calls of the index: another thread may make it forget, which is noticed."""

@@ -2,8 +2,8 @@
 
 A function gives a text, or None (and the same for an empty text) where there is no such thing, in which case
 a template that asks for it makes no feature. ``has``, ``find`` and ``sub`` give nothing for texts of more
-than `LONGEST` characters, and ``sub`` gives nothing where its result would be longer: so functions of functions
-make no text that grows and grows.
+than `LONGEST` characters, and ``sub`` gives nothing where its result would be longer: so no text grows and
+grows through functions of functions.
 """
 
 from __future__ import annotations

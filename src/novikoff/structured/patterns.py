@@ -7,9 +7,9 @@ there are few ways at every place of every text.
 *The criterion.* Repeats are written out: x{2,4} is xx(x(x)?)?, x{2,} is xxx*. Then a character class of the
 pattern is a *position*, and a *run* over a text's first i characters is a way to read them by positions one
 after the other, including the ways through groups, alternatives and repeats that read nothing in between: two
-such ways are two runs. After a run the matcher tests the next character against every position that can follow,
-or finds the end of the pattern; of these *tests* the criterion allows at most `TESTS` after all runs of length
-i together, for every i and every text. Assertions (``^ $ \b \B \A \Z``) count as if they held.
+such ways are two runs. After a run the matcher tests the next character against every position that can
+follow, or finds the end of the pattern; of these *tests* the criterion allows at most `TESTS` after all runs
+of length i together, for every i and every text. Assertions (``^ $ \b \B \A \Z``) count as if they held.
 
 Repeats of one class at the very end, as in ``-(.*)``, cannot fail once they are reached beyond their least
 number; so far as they go beyond it they are left out.
@@ -21,9 +21,10 @@ of at most `LONGEST` characters (`novikoff.structured.functions`).
 
 *The decision* is exact: the numbers of runs that end at each position follow from those one character before,
 so they are the states of an automaton that begins with the pattern's first positions and branches by the
-classes that the next character is in. All its states are visited; a pattern for which that takes more
-than `WORK` steps, or that has more than `POSITIONS` positions, is not taken. Unbounded repeats of what can match nothing, such as (a?)*,
-look-around, back-references, conditions, possessive repeats, atomic groups and (?i) are not taken either.
+classes that the next character is in. All its states are visited; a pattern for which that takes more than
+`WORK` steps, or that has more than `POSITIONS` positions, is not taken. Unbounded repeats of what can match
+nothing, such as (a?)*, look-around, back-references, conditions, possessive repeats, atomic groups and (?i)
+are not taken either.
 
 >>> refusal(r"^[A-Z][a-z]+(-[A-Z][a-z]+)*$") is None
 True
@@ -55,9 +56,8 @@ POSITIONS = 200  # character classes of a pattern, repeats written out
 TESTS = 64  # of one character
 WORK = 50_000  # steps of the decision
 
-Class = tuple[
-    int, ...
-]  # rising code points: out of it from 0, in it from the first on, out from the second, ...
+# From its first code point on characters are in a class, from the second on they are not, and so on.
+Class = tuple[int, ...]
 Ways = Counter[int]  # in how many ways each position is next, or last
 
 
@@ -236,7 +236,8 @@ class _Writer:
         if op is sre.BRANCH:
             return self._either([self.sequence(branch, flags) for branch in value[1]])
         if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
-            return self._repeat(*value, flags)
+            least, most, body = value
+            return self._repeat(least, most, body, flags)
         raise _Refused(_NAMES.get(str(op), str(op).lower().replace("_", " ")))
 
     def _position(self, chars: Class) -> _Piece:

@@ -17,7 +17,7 @@ from novikoff.models.modelfile import Arrays, Facts, read_file, write_file
 from novikoff.report import Report
 from novikoff.structured import reading, tagging
 from novikoff.structured.chainweights import Allowed, ChainWeights, Counts, Pairs, Scorer
-from novikoff.structured.expansion import SequenceFeatures
+from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
 from novikoff.structured.sequences import Floats, Sequences
 from novikoff.training import Record, Run
 
@@ -184,12 +184,13 @@ class Tagger:
         PatternWarning
             Where a template has a regular expression that `load` takes only with ``trust_patterns=True``.
         """
-        if slow := getattr(self.features, "templates", None) and self.features.templates.slow_patterns():
-            message = (
-                f"{os.fspath(path)}: the pattern {slow[0]!r} of the templates is not known to be matched in linear "
-                "time: whoever loads the file must say trust_patterns=True."
+        if isinstance(self.features, TemplateFeatures) and (slow := self.features.templates.slow_patterns()):
+            warnings.warn(
+                f"{os.fspath(path)}: the pattern {slow[0]!r} of the templates is not known to be matched in "
+                "linear time: whoever loads the file must say trust_patterns=True.",
+                PatternWarning,
+                stacklevel=2,
             )
-            warnings.warn(message, PatternWarning, stacklevel=2)
         write_file(path, *self.state(), KIND)
 
     def state(self) -> tuple[Facts, Arrays]:

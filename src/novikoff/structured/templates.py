@@ -358,8 +358,8 @@ class _Line:
         self._untrusted.add(pattern)
         if sum(map(len, self._untrusted)) > PATTERN_TEXT:
             raise ValueError(
-                f"the patterns up to here have more than {PATTERN_TEXT:,} characters, so they are not taken from a "
-                "file; if you trust the file, say trust_patterns=True"
+                f"the patterns up to here have more than {PATTERN_TEXT:,} characters, so they are not taken "
+                "from a file; if you trust the file, say trust_patterns=True"
             )
 
     def _numbers(self, what: str) -> list[int]:
