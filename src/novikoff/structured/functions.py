@@ -39,8 +39,8 @@ class Argument:
         if self.kind == "text" and len(value) > LONGEST:
             raise ValueError(f"{function} takes a text of up to {LONGEST} characters, not {len(value)}")
         if self.kind == "pattern":
+            shown = value if len(value) <= 60 else f"{value[:60]}..."
             if not trust_patterns and (why := refusal(value)):
-                shown = value if len(value) <= 60 else f"{value[:60]}..."
                 raise ValueError(
                     f"the pattern {shown!r} could take very long to match ({why}), so it is not taken from a "
                     "file; if you trust the file, say trust_patterns=True"
@@ -48,7 +48,7 @@ class Argument:
             try:
                 re.compile(value)
             except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"{value!r} is no regular expression: {error}") from None
+                raise ValueError(f"{shown!r} is no regular expression: {error}") from None
 
 
 def _lower() -> Function:

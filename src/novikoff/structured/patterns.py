@@ -15,8 +15,8 @@ Repeats of one class at the very end, as in ``-(.*)``, cannot fail once they are
 number; so far as they go beyond it they are left out.
 
 *The bound.* A backtracking matcher never follows a run twice, so beginning at one place of a text of n
-characters it makes at most TESTS·(n + 1) tests, and one for each character that repeats at the very end read,
-n at most: it is linear. To search it begins at each of n + 1 places, and functions of templates match texts
+characters it makes at most TESTS·(n + 1) tests, and for repeats at the very end, of which there are r, at
+most n + r more: it is linear. To search it begins at each of n + 1 places, and functions of templates match texts
 of at most `LONGEST` characters (`novikoff.structured.functions`).
 
 *The decision* is exact: the numbers of runs that end at each position follow from those one character before,
@@ -52,6 +52,7 @@ from typing import Any
 import numpy as np
 
 LENGTH = 1000  # characters of a pattern
+DEPTH = 40  # of groups, repeats and alternatives in one another
 POSITIONS = 200  # character classes of a pattern, repeats written out
 TESTS = 64  # of one character
 WORK = 50_000  # steps of the decision
@@ -80,7 +81,7 @@ def refusal(pattern: str) -> str | None:
     except _Refused as reason:
         return str(reason)
     except RecursionError:
-        return "groups nested too deeply"
+        return _TOO_DEEP
     except (re.error, OverflowError):
         return None
     return None
@@ -191,18 +192,20 @@ class _Writer:
         self.follow: list[Ways] = []
 
     @staticmethod
-    def check_size(tree: Any) -> int:
+    def check_size(tree: Any, depth: int = 0) -> int:
         """How long it is, written out."""
+        if depth > DEPTH:
+            raise _Refused(_TOO_DEEP)
         size = 1
         for op, value in tree:
             if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
                 least, most, body = value
                 copies = max(least, 1) if most is sre.MAXREPEAT else most
-                size += _Writer.check_size(body) * max(int(copies), 1)
+                size += _Writer.check_size(body, depth + 1) * max(int(copies), 1)
             elif op is sre.SUBPATTERN:
-                size += _Writer.check_size(value[3])
+                size += _Writer.check_size(value[3], depth + 1)
             elif op is sre.BRANCH:
-                size += sum(map(_Writer.check_size, value[1]))
+                size += sum(_Writer.check_size(branch, depth + 1) for branch in value[1])
             else:
                 size += 1
             if size > 4 * POSITIONS:
@@ -292,6 +295,7 @@ _NAMES = {
     "ATOMIC_GROUP": "an atomic group",
     "POSSESSIVE_REPEAT": "a possessive repeat",
 }
+_TOO_DEEP = "groups nested too deeply"
 _TOO_MANY = f"more than {TESTS} ways of matching at one place of some text"
 
 

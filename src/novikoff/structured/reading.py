@@ -12,7 +12,7 @@ import numpy as np
 from novikoff.labels import Classes, number
 from novikoff.sources.features import NamedFeatures
 from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
-from novikoff.structured.sequences import Ids, Sequences
+from novikoff.structured.sequences import Ids, Sequences, check_labels
 from novikoff.structured.templates import Templates
 
 
@@ -72,7 +72,9 @@ def check_lengths(x: Sequences, y: Any) -> None:
 
 def found_labels(y: Any) -> Classes:
     """The labels in `y`, sorted."""
-    return Classes(number(_as_array(list(dict.fromkeys(chain.from_iterable(y)))))[0])
+    labels = list(dict.fromkeys(chain.from_iterable(y)))
+    check_labels(labels)
+    return Classes(number(_as_array(labels))[0])
 
 
 def _as_array(labels: list[Any]) -> Any:
