@@ -16,8 +16,8 @@ number; so far as they go beyond it they are left out.
 
 *The bound.* A backtracking matcher never follows a run twice, so beginning at one place of a text of n
 characters it makes at most TESTS·(n + 1) tests, and for repeats at the very end, of which there are r, at
-most n + r more: it is linear. To search it begins at each of n + 1 places, and functions of templates match texts
-of at most `LONGEST` characters (`novikoff.structured.functions`).
+most n + r more: it is linear. To search it begins at each of n + 1 places, and functions of templates match
+texts of at most `LONGEST` characters (`novikoff.structured.functions`).
 
 *The decision* is exact: the numbers of runs that end at each position follow from those one character before,
 so they are the states of an automaton that begins with the pattern's first positions and branches by the

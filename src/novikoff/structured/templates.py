@@ -37,7 +37,7 @@ MOST_TEMPLATES = 1000  # with ranges written out: the features that a token can 
 MOST_PARTS = 16  # of a template
 MOST_STEPS = 16  # functions of functions
 LAST_COLUMN = 9999  # by number
-PATTERN_TEXT = 5000  # characters of all patterns that come from a file which nobody trusts
+MOST_PATTERNS = 100  # that come from a file which nobody trusts: each must be looked at
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Templates:
     def slow_patterns(self) -> list[str]:
         """Those that a file may not bring unless it is trusted."""
         patterns = self.patterns()
-        if sum(map(len, patterns)) > PATTERN_TEXT:
+        if len(patterns) > MOST_PATTERNS:
             return patterns
         return [pattern for pattern in patterns if refusal(pattern)]
 
@@ -353,13 +353,13 @@ class _Line:
         return out
 
     def _count(self, pattern: str) -> None:
-        """There may be so much text of patterns that looking at it takes long."""
+        """There may be so many patterns that looking at them takes long."""
         assert self._untrusted is not None
         self._untrusted.add(pattern)
-        if sum(map(len, self._untrusted)) > PATTERN_TEXT:
+        if len(self._untrusted) > MOST_PATTERNS:
             raise ValueError(
-                f"the patterns up to here have more than {PATTERN_TEXT:,} characters, so they are not taken "
-                "from a file; if you trust the file, say trust_patterns=True"
+                f"more than {MOST_PATTERNS} different patterns are not taken from a file; if you trust the "
+                "file, say trust_patterns=True"
             )
 
     def _numbers(self, what: str) -> list[int]:
