@@ -20,7 +20,7 @@ from novikoff.sources.features import NamedFeatures
 from novikoff.structured import conll
 from novikoff.structured.conll import open_sentences, read_sentences
 from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.sequences import LONGEST_LABEL, MOST_LABELS
+from novikoff.structured.sequences import MOST_LABELS
 from novikoff.structured.templates import Templates
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -378,22 +378,20 @@ def test_the_format_is_looked_for_once(monkeypatch):
         assert counted.searches <= 1
 
 
-def test_labels_that_are_too_many_or_too_long_are_none():
-    """A tagger of 30,000 labels would have 900 million weights of pairs, and one long label makes all long."""
+def test_more_labels_than_a_tagger_can_have_are_refused():
+    """A tagger of 30,000 labels would have 900 million weights of pairs."""
     templates = Templates(["columns: w", "w[0]"])
-    many = "".join(f"a {k}\n" for k in range(MOST_LABELS + 1)).encode()
-    long = b"a A\nb " + b"B" * (LONGEST_LABEL + 1) + b"\n"
-    for text, said in ((many, "8,193 different labels"), (long, r"'BBB.*1,001 characters")):
-        with pytest.raises(ValueError, match=f"<BytesIO>: .*{said}.*column"):
-            open_sentences(io.BytesIO(text), templates).read(TemplateFeatures(templates))
-        words, labels = zip(*(line.split() for line in text.decode().splitlines()), strict=True)
-        with pytest.raises(ValueError, match=said):
-            SequenceTagger(features=templates).fit([words], [labels])
+    words, labels = ["a"] * (MOST_LABELS + 1), [f"L{k}" for k in range(MOST_LABELS + 1)]
+    text = "".join(f"{word} {label}\n" for word, label in zip(words, labels, strict=True)).encode()
+    with pytest.raises(ValueError, match=r"<BytesIO>: there are 8,193 different labels, .* column"):
+        open_sentences(io.BytesIO(text), templates).read(TemplateFeatures(templates))
+    with pytest.raises(ValueError, match=r"there are 8,193 different labels"):
+        SequenceTagger(features=templates).fit([words], [labels])
 
 
-def test_very_wide_lines_are_read_in_one_go():
-    """A hundred thousand columns, of which the templates look at one."""
-    wide = b" ".join(b"c%d" % k for k in range(100_000))
+def test_wide_lines():
+    """Ten thousand columns, of which the templates look at one."""
+    wide = b" ".join(b"c%d" % k for k in range(10_000))
     templates = Templates(["9999[0]"])
     source = open_sentences(io.BytesIO(wide + b" X\n"), templates)
     features = TemplateFeatures(templates)

@@ -18,21 +18,14 @@ Ids = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 MOST_LABELS = 1 << 13  # a tagger has a weight for each pair of labels
-LONGEST_LABEL = 1000  # characters; NumPy gives every text of an array the room of the longest
 
 
-def check_labels(labels: Sequence[Any]) -> None:
-    """Refuse labels that are too many or too long, as of a column that has none."""
+def check_labels(labels: Sequence[Any], where: str = "") -> None:
+    """Refuse more labels than a tagger can have, as there are in a column of words."""
     if len(labels) > MOST_LABELS:
         raise ValueError(
-            f"there are {len(labels):,} different labels, and a tagger can have {MOST_LABELS:,}: it has a "
-            "weight for each pair of them. Is this the column with the labels?"
-        )
-    long = next((x for x in labels if isinstance(x, str) and len(x) > LONGEST_LABEL), None)
-    if long is not None:
-        raise ValueError(
-            f"the label {long[:40] + '...'!r} has {len(long):,} characters, and may have {LONGEST_LABEL:,}: "
-            "is this the column with the labels?"
+            f"{where}there are {len(labels):,} different labels, and a tagger can have {MOST_LABELS:,}: it "
+            "has a weight for each pair of them. Is this the column with the labels?"
         )
 
 
