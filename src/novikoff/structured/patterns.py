@@ -1,7 +1,7 @@
 r"""Which regular expressions are matched in linear time, whatever the text.
 
-Python's `re` tries one way of matching after the other, and `((.?)+)+#` has more ways to match twenty letters
-than anyone can wait for. A pattern that comes with a model file is taken only if this module can show that
+Python's `re` tries one way of matching after the other, and ((.?)+)+# has so many of them on twenty letters
+that nobody can wait for the last. A pattern that comes with a model file is taken only if this module can show that
 there are few ways at every place of every text.
 
 *The criterion.* Repeats are written out: x{2,4} is xx(x(x)?)?, x{2,} is xxx*. Then a character class of the
