@@ -1,8 +1,8 @@
 r"""Which regular expressions are matched in linear time, whatever the text.
 
 Python's `re` tries one way of matching after the other, and ((.?)+)+# has so many of them on twenty letters
-that nobody can wait for the last. A pattern that comes with a model file is taken only if this module can show
-that there are few ways at every place of every text.
+that nobody can wait for the last. A pattern that comes with a model file is taken only if this module can
+show that there are few ways at every place of every text.
 
 *The criterion.* Repeats are written out: x{2,4} is xx(x(x)?)?, x{2,} is xxx*. Then a character class of the
 pattern is a *position*, and a *run* over a text's first i characters is a way to read them by positions one
