@@ -10,14 +10,10 @@
 // differ by accident have the same digest with a probability of about 2^-32; nothing here resists an adversary.
 #pragma once
 
-#if !defined(_WIN32)
-#include <pthread.h>
-#endif
-
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "fork_safe.h"
 #include "rows.h"
 
 namespace novikoff {
@@ -77,13 +73,9 @@ struct ColumnKeys {
     std::vector<uint64_t> key, blank;  // blank[d]: what the keys add up to on a row of d zeros
 
     static std::shared_ptr<const ColumnKeys> of(int64_t d) {
-        static std::mutex lock;
+        static ForkSafe lock;
         static std::shared_ptr<const ColumnKeys> known;
-#if !defined(_WIN32)  // who holds it is not there any more in a forked child
-        static auto let_go = [] { lock.unlock(); };
-        [[maybe_unused]] static const int held_in_fork = pthread_atfork([] { lock.lock(); }, let_go, let_go);
-#endif
-        std::lock_guard<std::mutex> held(lock);
+        const std::lock_guard<ForkSafe> held(lock);
         if (!known || int64_t(known->key.size()) < d) {
             auto more = known ? std::make_shared<ColumnKeys>(*known) : std::make_shared<ColumnKeys>();
             if (more->blank.empty()) more->blank.push_back(0);

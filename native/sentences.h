@@ -131,7 +131,7 @@ class ColumnLines : public SentenceLines {
         return (mark == '-' || mark == '.') && more > digits + 1 && more == id.size() ? 0 : -1;
     }
 
-    bool token(const char* text, Tokens& out, std::vector<Domain>& domains, int64_t in_sentence) {
+    bool token(const char* text, Tokens& out, int64_t in_sentence) {
         const int32_t found = int32_t(cells.size());
         if (found != format.width)
             return wrong("expected " + std::to_string(format.width) + " columns, " + format.expected + ", found " +
@@ -150,7 +150,7 @@ class ColumnLines : public SentenceLines {
             int64_t v = -1;
             // a form or a lemma may be an underscore; elsewhere in CoNLL-U it says that there is nothing
             if (!(format.kind == Kind::conllu && format.columns[k] > 2 && cell == "_")) {
-                v = number(domains[k].values, cell);
+                v = number(out.values[k], cell);
                 if (v < 0) return no_utf8(cell);
             }
             numbers[k] = int32_t(v);
@@ -180,11 +180,11 @@ class ColumnLines : public SentenceLines {
     explicit ColumnLines(SentenceFormat f) : numbers(f.columns.size()), format(std::move(f)) {}
 
     // Whole sentences; the last may lack its empty line. False leaves the reason in `problem`.
-    bool parse(const char* text, const char* end, Tokens& out, std::vector<Domain>& domains) {
+    bool parse(const char* text, const char* end, Tokens& out) {
         return each_line(text, end, out.starts, [&](const char* p, const char* stop) {
             if (format.kind == Kind::conllu && *p == '#') return true;
             split(p, stop);
-            return token(text, out, domains, int64_t(lines_of.size()) - out.size());
+            return token(text, out, int64_t(lines_of.size()) - out.size());
         });
     }
 };

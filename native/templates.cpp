@@ -2,6 +2,7 @@
 #include "templates.h"
 
 #include "bind_sentences.h"
+#include "fork_safe.h"
 
 namespace {
 
@@ -31,12 +32,22 @@ int32_t numbered(Vocabulary& values, std::string_view text) {
 using PartArgs = std::tuple<int32_t, int32_t, bool>;
 using TemplateArgs = std::tuple<std::string, std::vector<PartArgs>, std::string>;
 
-// Whoever comes while another thread uses it waits; nothing that runs Python code is done meanwhile.
+// An index that any number of threads may use at once. What reads or changes it goes through `alone`, where no Python
+// runs: what Python gives is read before, and what it gets is made behind it. `columns` never changes.
 struct Index : TemplateIndex {
     int32_t columns;
-    InUse in_use{"the table of templates"};
-    using Read = ReadingTurn<nb::gil_scoped_release>;
-    using Change = WritingTurn<nb::gil_scoped_release>;
+    mutable ForkSafe lock;
+
+    template <class Call>
+    auto alone(Call&& call) const {
+        const nb::gil_scoped_release nogil;
+        const std::lock_guard<ForkSafe> held(lock);
+        return call();
+    }
+    void check(const Tokens& tokens) const {
+        if (tokens.values.size() != size_t(columns)) throw std::invalid_argument("the tokens have other columns");
+    }
+    const Domain& domain(int32_t d) const { return domains.at(size_t(d)); }  // `column` and `derived` never change
 
     Index(int32_t n_columns, const std::vector<int32_t>& derived, const std::vector<TemplateArgs>& all)
         : columns(n_columns) {
@@ -44,6 +55,7 @@ struct Index : TemplateIndex {
         for (int32_t base : derived) {
             if (base < 0 || base >= n_columns) throw std::invalid_argument("there is no such column");
             domains.emplace_back(base, true);
+            domains[size_t(base)].used = true;
         }
         if (all.size() > 65535) throw std::invalid_argument("more than 65535 templates");
         for (const auto& [name, parts, where] : all) {
@@ -79,7 +91,7 @@ SentenceFormat format_of(const std::string& kind, int32_t width, std::vector<int
 }
 
 // Python's sentences: a token is a str (the only column), a sequence of str, or a dict of them.
-Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t>& places, const nb::list& names) {
+Tokens tokens_from(nb::handle sentences, const Index& index, const std::vector<int32_t>& places, const nb::list& names) {
     const size_t k = size_t(index.columns);
     if (places.size() != k || nb::len(names) != k) throw std::invalid_argument("a place and a name for each column");
     Tokens out(k);
@@ -115,9 +127,7 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
                 if (!PyUnicode_Check(cell.ptr()))
                     throw nb::type_error((where() + "column " + nb::str(nb::repr(names[j])).c_str() + " holds " +
                                           nb::str(nb::repr(cell.type())).c_str() + ", expected str").c_str());
-                const std::string_view text = utf8(cell, "a cell is a str");
-                const Index::Change change(index.in_use);
-                out.cells[j].push(numbered(index.domains[j].values, text));
+                out.cells[j].push(numbered(out.values[j], utf8(cell, "a cell is a str")));
             }
             ++t, ++tokens;
             if (tokens % (1 << 16) == 0 && PyErr_CheckSignals()) throw nb::python_error();
@@ -126,6 +136,40 @@ Tokens tokens_from(nb::handle sentences, Index& index, const std::vector<int32_t
         ++s;
     }
     return out;
+}
+
+// Takes in the values and features of a saved table, which is not trusted.
+void load(Index& index, const std::vector<std::vector<std::string>>& values, const Vector<const uint16_t>& order,
+          const std::vector<Vector<const int32_t>>& rows) {
+    if (index.size() || values.size() != index.domains.size() || rows.size() != index.templates.size())
+        throw std::invalid_argument("the features do not fit the templates");
+    for (size_t d = 0; d < values.size(); ++d) {
+        Domain& domain = index.domains[d];
+        for (const std::string& text : values[d]) {
+            const int64_t before = domain.values.size();
+            if (numbered(domain.values, text) != before) throw std::invalid_argument("a value comes twice");
+        }
+        domain.kept = domain.values.size();
+    }
+    std::vector<size_t> at(rows.size(), 0);
+    const int32_t nothing = 0;
+    for (size_t i = 0; i < order.shape(0); ++i) {
+        const size_t k = order.data()[i];
+        if (k >= rows.size()) throw std::invalid_argument("a feature has no template");
+        const size_t n = index.templates[k].parts.size();
+        if (at[k] + std::max(n, size_t(1)) > std::max(rows[k].shape(0), size_t(n ? 0 : 1)))
+            throw std::invalid_argument("a template has too few features");
+        const int32_t* const row = n ? rows[k].data() + at[k] : &nothing;
+        at[k] += std::max(n, size_t(1));
+        for (size_t j = 0; j < n; ++j)
+            if (row[j] < 0 || row[j] >= index.domains[size_t(index.templates[k].parts[j].domain)].values.size())
+                throw std::invalid_argument("a feature has a value that does not exist");
+        if (index.find(k, row) >= 0) throw std::invalid_argument("a feature comes twice");
+        index.add(k, row);
+    }
+    for (size_t k = 0; k < rows.size(); ++k)
+        if (index.templates[k].parts.size() && at[k] != rows[k].shape(0))
+            throw std::invalid_argument("a template has too many features");
 }
 
 nb::tuple handed(Tokens& tokens, Expanded& out) {
@@ -144,135 +188,90 @@ void bind_templates(nb::module_& m) {
     nb::class_<Index>(m, "TemplateIndex", "Values, functions of values, and the features that templates make of them.")
         .def(nb::init<int32_t, const std::vector<int32_t>&, const std::vector<TemplateArgs>&>(), nb::arg("columns"),
              nb::arg("derived"), nb::arg("templates"))
-        .def_prop_ro("size", [](const Index& index) {
-            const Index::Read read(index.in_use);
-            return index.size();
-        }, "Features so far.")
-        .def("tokens", [](Index& index, nb::handle sentences, const std::vector<int32_t>& places,
+        .def_prop_ro("size", [](const Index& index) { return index.alone([&] { return index.size(); }); }, "Features so far.")
+        .def("tokens", [](const Index& index, nb::handle sentences, const std::vector<int32_t>& places,
                           const nb::list& names) { return tokens_from(sentences, index, places, names); },
              nb::arg("sentences"), nb::arg("places"), nb::arg("names"), "Sentences of Python objects as numbers.")
-        .def("waiting", [](Index& index, int32_t column, const Tokens& tokens) {
-            std::vector<std::string> found;
-            {
-                const Index::Change change(index.in_use);
-                const NameList& texts = index.domains.at(size_t(column)).values.list;
-                const Growing<int32_t>& values = index.waiting(size_t(column), tokens);
-                for (size_t i = 0; i < values.size(); ++i) found.emplace_back(texts[values[i]]);
-            }
-            return texts_of(found);
+        .def("waiting", [](Index& index, int32_t column, Tokens& tokens) {
+            index.check(tokens);
+            if (index.domain(column).derived) throw std::invalid_argument("there is no such column");
+            return texts_of(index.alone([&] { return index.waiting(size_t(column), tokens); }));
         }, nb::arg("column"), nb::arg("tokens"), "A column's texts whose functions are not worked out yet.")
-        .def("derive", [](Index& index, int32_t domain, const nb::list& texts) {
-            const Index::Change change(index.in_use);
-            Domain& d = index.domains.at(size_t(domain));
-            if (!d.derived || nb::len(texts) != index.domains[size_t(d.column)].waiting.size())
-                throw std::invalid_argument("one result for each text that waits");
-            for (size_t i = 0; i < nb::len(texts); ++i)
-                index.derive(size_t(domain), i,
-                             texts[i].is_none() ? std::string_view() : utf8(texts[i], "a function gives a str or None"));
-        }, nb::arg("domain"), nb::arg("texts"), "What a function gives for them: a str, or None.")
-        .def("settle", [](Index& index, int32_t column) {
-            const Index::Change change(index.in_use);
-            index.domains.at(size_t(column)), index.settle(size_t(column));
-        },
-             nb::arg("column"), "All functions of the column have been worked out for them.")
-        .def("expand", [](Index& index, Tokens& tokens, bool grow) {
-            Expanded out;
-            {
-                const Index::Change change(index.in_use);
-                nb::gil_scoped_release nogil;
-                index.expand(tokens, grow, out);
+        .def("derive", [](Index& index, int32_t column, const nb::list& texts, const nb::dict& results) {
+            std::vector<nb::tuple> kept;  // what the views look at, whatever becomes of the lists
+            auto views = [&](nb::handle list) {
+                TemplateIndex::Texts out;
+                for (nb::handle text : kept.emplace_back(nb::borrow<nb::list>(list)))
+                    out.push_back(text.is_none() ? std::string_view() : utf8(text, "a function gives a str or None"));
+                return out;
+            };
+            const TemplateIndex::Texts given = views(texts);
+            std::vector<std::pair<size_t, TemplateIndex::Texts>> found;
+            for (const auto& [domain, list] : results) {
+                const Domain& d = index.domain(nb::cast<int32_t>(domain));
+                if (!d.derived || d.column != column) throw std::invalid_argument("it is no function of the column");
+                found.emplace_back(nb::cast<size_t>(domain), views(list));
+                if (found.back().second.size() != given.size()) throw std::invalid_argument("one result for each text");
             }
+            index.alone([&] { index.derive(size_t(column), given, found); });
+        }, nb::arg("column"), nb::arg("texts"), nb::arg("results"),
+           "What the functions of a column give for these texts, by domain: a str, or None.")
+        .def("expand", [](Index& index, Tokens& tokens, bool grow, int64_t memory) -> std::optional<nb::tuple> {
+            index.check(tokens);
+            Expanded out;
+            if (!index.alone([&] { return index.expand(tokens, grow, out) && (index.forget(memory), true); }))
+                return std::nullopt;
             return handed(tokens, out);
-        }, nb::arg("tokens"), nb::arg("grow"), "(starts, indptr, ids) of the features of all tokens.")
-        .def("expand_hashed", [](Index& index, Tokens& tokens, int bits, uint64_t seed) {
+        }, nb::arg("tokens"), nb::arg("grow"), nb::arg("memory"),
+           "(starts, indptr, ids) of the features of all tokens; None while functions wait to be "
+           "worked out. Values that no feature has are forgotten when they are more than `memory`.")
+        .def("expand_hashed", [](Index& index, Tokens& tokens, int bits, uint64_t seed,
+                                 int64_t memory) -> std::optional<nb::tuple> {
             if (bits < 1 || bits > 30) throw std::invalid_argument("hash_bits must be from 1 to 30");
+            index.check(tokens);
             Expanded out;
-            {
-                const Index::Change change(index.in_use);
-                nb::gil_scoped_release nogil;
-                index.expand_hashed(tokens, bits, seed, out);
-            }
+            if (!index.alone([&] { return index.expand_hashed(tokens, bits, seed, out) && (index.forget(memory), true); }))
+                return std::nullopt;
             return handed(tokens, out);
-        }, nb::arg("tokens"), nb::arg("hash_bits"), nb::arg("seed"), "The same with names hashed.")
+        }, nb::arg("tokens"), nb::arg("hash_bits"), nb::arg("seed"), nb::arg("memory"), "The same with names hashed.")
         .def("names", [](const Index& index, const Order& features) {
-            std::vector<std::string> found;
-            {
-                const Index::Read read(index.in_use);
+            return texts_of(index.alone([&] {
+                std::vector<std::string> out;
                 for (size_t i = 0; i < features.shape(0); ++i) {
                     const int64_t f = features.data()[i];
-                    if (f < 0 || f >= index.size()) throw nb::index_error(("there is no feature " + std::to_string(f)).c_str());
-                    found.emplace_back(index.name(f));
+                    if (f < 0 || f >= index.size()) throw std::out_of_range("there is no feature " + std::to_string(f));
+                    out.push_back(index.name(f));
                 }
-            }
-            return texts_of(found);
+                return out;
+            }));
         }, nb::arg("features"), "What features are called.")
         .def("values", [](const Index& index, int32_t domain) {
-            std::vector<std::string> found;
-            {
-                const Index::Read read(index.in_use);
-                const Domain& d = index.domains.at(size_t(domain));
-                for (int64_t i = 0; i < d.kept; ++i) found.emplace_back(d.values.list[i]);
-            }
-            return texts_of(found);
+            const Domain& d = index.domain(domain);
+            return texts_of(index.alone([&] {
+                std::vector<std::string> out;
+                for (int64_t i = 0; i < d.kept; ++i) out.emplace_back(d.values.list[i]);
+                return out;
+            }));
         }, nb::arg("domain"), "The values that features may have, in order.")
         .def("met", [](const Index& index, int32_t domain) {
-            const Index::Read read(index.in_use);
-            return index.domains.at(size_t(domain)).values.size();
-        },
-             nb::arg("domain"), "How many values are known, those included that no feature has.")
+            const Domain& d = index.domain(domain);
+            return index.alone([&] { return d.values.size(); });
+        }, nb::arg("domain"), "How many values are known, those included that no feature has.")
         .def("state", [](const Index& index) {
             Growing<uint16_t> order;
-            std::vector<Growing<int32_t>> copies;
-            {
-                const Index::Read read(index.in_use);
+            std::vector<Growing<int32_t>> rows(index.templates.size());
+            index.alone([&] {
                 order.append(index.order());
-                for (const Template& t : index.templates) copies.emplace_back().append(t.rows);
-            }
-            nb::list rows;
-            for (Growing<int32_t>& copy : copies) rows.append(hand_over(copy));
-            return nb::make_tuple(hand_over(order), rows);
+                for (size_t k = 0; k < rows.size(); ++k) rows[k].append(index.templates[k].rows);
+            });
+            nb::list out;
+            for (Growing<int32_t>& table : rows) out.append(hand_over(table));
+            return nb::make_tuple(hand_over(order), out);
         }, "(the template of each feature, the values of each template's features).")
         .def("load", [](Index& index, const std::vector<std::vector<std::string>>& values, const Vector<const uint16_t>& order,
                         const std::vector<Vector<const int32_t>>& rows) {
-            const Index::Change change(index.in_use);
-            if (index.size() || values.size() != index.domains.size() || rows.size() != index.templates.size())
-                throw std::invalid_argument("the features do not fit the templates");
-            for (size_t d = 0; d < values.size(); ++d) {
-                Domain& domain = index.domains[d];
-                for (const std::string& text : values[d]) {
-                    const int64_t before = domain.values.size();
-                    if (numbered(domain.values, text) != before) throw std::invalid_argument("a value comes twice");
-                }
-                domain.kept = domain.values.size();
-            }
-            std::vector<size_t> at(rows.size(), 0);
-            const int32_t nothing = 0;
-            for (size_t i = 0; i < order.shape(0); ++i) {
-                const size_t k = order.data()[i];
-                if (k >= rows.size()) throw std::invalid_argument("a feature has no template");
-                const size_t n = index.templates[k].parts.size();
-                if (at[k] + std::max(n, size_t(1)) > std::max(rows[k].shape(0), size_t(n ? 0 : 1)))
-                    throw std::invalid_argument("a template has too few features");
-                const int32_t* const row = n ? rows[k].data() + at[k] : &nothing;
-                at[k] += std::max(n, size_t(1));
-                for (size_t j = 0; j < n; ++j)
-                    if (row[j] < 0 || row[j] >= index.domains[size_t(index.templates[k].parts[j].domain)].values.size())
-                        throw std::invalid_argument("a feature has a value that does not exist");
-                if (index.find(k, row) >= 0) throw std::invalid_argument("a feature comes twice");
-                index.add(k, row);
-            }
-            for (size_t k = 0; k < rows.size(); ++k)
-                if (index.templates[k].parts.size() && at[k] != rows[k].shape(0))
-                    throw std::invalid_argument("a template has too many features");
-        }, nb::arg("values"), nb::arg("order"), nb::arg("rows"), "Take in the values and features of a saved table.")
-        .def("forget", [](Index& index, int64_t more_than) {
-            const Index::Change change(index.in_use);
-            for (const Domain& d : index.domains)
-                if (d.values.size() - d.kept > more_than) {
-                    index.forget();
-                    return;
-                }
-        }, nb::arg("more_than"), "Let go of values that a saved table does not know, when there are many.");
+            index.alone([&] { load(index, values, order, rows); });
+        }, nb::arg("values"), nb::arg("order"), nb::arg("rows"), "Take in the values and features of a saved table.");
 
     m.def("whole_sentences", [](const Vector<const uint8_t>& text) {
         return whole_sentences(reinterpret_cast<const char*>(text.data()), text.shape(0));
@@ -283,17 +282,14 @@ void bind_templates(nb::module_& m) {
                              int32_t label, std::string expected) {
              new (self) ColumnLines(format_of(kind, width, std::move(columns), label, std::move(expected)));
          }, nb::arg("kind"), nb::arg("width"), nb::arg("columns"), nb::arg("label"), nb::arg("expected"))
-        .def("parse", [](ColumnLines& self, const Vector<const uint8_t>& text, Index& index) -> std::optional<Tokens> {
-            if (self.format.columns.size() != size_t(index.columns))
-                throw std::invalid_argument("the parser and the table differ in their columns");
+        .def("parse", [](ColumnLines& self, const Vector<const uint8_t>& text) -> std::optional<Tokens> {
             const char* const p = reinterpret_cast<const char*>(text.data());
             Tokens out(self.format.columns.size());
             const Writing change(self.in_use);
-            const Index::Change change_index(index.in_use);
             nb::gil_scoped_release nogil;
-            if (!self.parse(p, p + text.shape(0), out, index.domains)) return std::nullopt;
+            if (!self.parse(p, p + text.shape(0), out)) return std::nullopt;
             return out;
-        }, nb::arg("text"), nb::arg("index"), "The tokens of whole sentences; None leaves the reason in `problem`.");
+        }, nb::arg("text"), "The tokens of whole sentences; None leaves the reason in `problem`.");
     bind_sentence_lines(lines);
 
     m.def("tagged", [](const nb::bytes& text, const Order& spots, const Labels& tags, const std::vector<std::string>& names,

@@ -9,6 +9,7 @@
 // asked for some tokens before. The name of a feature, "w[-1]|w[0]=in|the", is put together only when asked for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,12 +22,21 @@
 
 namespace novikoff {
 
-// Sentences as value numbers: cells[k][t] is what token t has in column k, -1 where it has nothing.
+// Sentences as value numbers: cells[k][t] is what token t has in column k, -1 where it has nothing. The numbers are
+// those of the tokens' own `values`, in order of appearance, so that reading sentences touches no index that others
+// use; an index notes in `places` which of its values these are.
 struct Tokens {
     Growing<int64_t> starts;  // sentence s is tokens starts[s] to starts[s + 1]
     std::vector<Growing<int32_t>> cells;
+    std::vector<Vocabulary> values;  // one for each column
 
-    explicit Tokens(size_t columns) : cells(columns) { starts.push(0); }
+    std::vector<std::vector<int32_t>> places;
+    uint64_t era = 0;  // of the index, in which they are valid
+
+    explicit Tokens(size_t columns) : cells(columns) {
+        starts.push(0);
+        for (size_t k = 0; k < columns; ++k) values.emplace_back(64);  // often they are one sentence
+    }
     int64_t sentences() const { return int64_t(starts.size()) - 1; }
     int64_t size() const { return starts[starts.size() - 1]; }
 };
@@ -82,7 +92,7 @@ struct Domain {
     int64_t kept = 0;          // values that features may have; further ones come and go
     Growing<int32_t> of;       // derived: the value that comes of each of the column's, -1 for none
     Growing<uint8_t> done;     // a column: whether its functions have been worked out for a value
-    Growing<int32_t> waiting;  // a column: values for which they are being worked out
+    bool used = false;         // a column: whether there is a function of it
 
     Domain(int32_t column, bool derived) : column(column), derived(derived) {}
 };
@@ -136,6 +146,12 @@ class TemplateIndex {
 
     Growing<uint16_t> templates_of;  // features
     Growing<int32_t> rows_of;        // their row among those of the template
+    uint64_t era = next_era();       // in which values keep their numbers
+
+    static uint64_t next_era() {  // no two indices share one
+        static std::atomic<uint64_t> last{0};
+        return ++last;
+    }
 
   public:
     std::vector<Domain> domains;  // the columns first
@@ -172,8 +188,10 @@ class TemplateIndex {
         return key(m, values, k) ? look(m, k) : unknown;
     }
 
-    // The features of all tokens. With `grow` what is new gets a number, else it is left out.
-    void expand(const Tokens& tokens, bool grow, Expanded& out) {
+    // The features of all tokens. With `grow` what is new gets a number, else it is left out. False: the functions of
+    // some values are not worked out, or no longer.
+    bool expand(Tokens& tokens, bool grow, Expanded& out) {
+        if (!ready(tokens)) return false;
         pad(grow);
         if (grow) fit();
         const Grid grid = grid_of(tokens);
@@ -202,10 +220,12 @@ class TemplateIndex {
         });
         if (grow)  // features may have any of them
             for (Domain& d : domains) d.kept = d.values.size();
+        return true;
     }
 
     // The same with names hashed to 2^bits numbers.
-    void expand_hashed(const Tokens& tokens, int bits, uint64_t seed, Expanded& out) {
+    bool expand_hashed(Tokens& tokens, int bits, uint64_t seed, Expanded& out) {
+        if (!ready(tokens)) return false;
         pad(true);
         const Grid grid = grid_of(tokens);
         const uint64_t low = (uint64_t(1) << bits) - 1;
@@ -226,10 +246,15 @@ class TemplateIndex {
                 out.indptr.push(int64_t(out.ids.size()));
             }
         });
+        return true;
     }
 
-    // Forgets the values that were met since no more features are added.
-    void forget() {
+    // Forgets the values that no feature has when there are many. (While features are added, any may be one's.)
+    void forget(int64_t more_than) {
+        bool many = false;
+        for (const Domain& d : domains) many |= d.values.size() - d.kept > more_than;
+        if (!many) return;
+        era = next_era();
         for (Domain& d : domains) {
             d.values.truncate(d.kept);
             d.of.clear();  // it may lead to values that are gone
@@ -237,35 +262,62 @@ class TemplateIndex {
         }
     }
 
-    // The column's values in these tokens whose functions have not been worked out, in order of appearance: first
-    // `waiting`, then `derive` for each function, then `settle`. Whatever comes between, it can be begun again.
-    const Growing<int32_t>& waiting(size_t column, const Tokens& tokens) {
-        Domain& d = domains[column];
-        while (d.done.size() < size_t(d.values.size())) d.done.push(0);
-        d.waiting.clear();
-        const Growing<int32_t>& cells = tokens.cells[column];
-        for (size_t t = 0; t < cells.size(); ++t)
-            if (cells[t] >= 0 && !d.done[size_t(cells[t])]) {
-                d.done[size_t(cells[t])] = 1;
-                d.waiting.push(cells[t]);
-            }
-        for (size_t i = 0; i < d.waiting.size(); ++i) d.done[size_t(d.waiting[i])] = 0;
-        return d.waiting;
+    // The tokens' values in a column whose functions have not been worked out, in order of appearance. Whoever asks
+    // works them out and tells `derive`. Others may do so in between, or forget: it is all by text.
+    std::vector<std::string> waiting(size_t column, Tokens& tokens) {
+        place(tokens);
+        const Domain& d = domains[column];
+        const NameList& texts = tokens.values[column].list;
+        std::vector<std::string> out;
+        for (int64_t i = 0; i < texts.size(); ++i)
+            if (!is_done(d, tokens.places[column][size_t(i)])) out.emplace_back(texts[i]);
+        return out;
     }
-    // What a function gives for the i-th of them; an empty text is nothing.
-    void derive(size_t domain, size_t i, std::string_view text) {
-        Domain &d = domains[domain], &column = domains[size_t(d.column)];
-        while (d.of.size() < size_t(column.values.size())) d.of.push(-1);
-        d.of[size_t(column.waiting[i])] =
-            text.empty() ? -1 : int32_t(d.values.number(Vocabulary::key(text), text.data(), text.size()));
-    }
-    void settle(size_t column) {
-        Domain& d = domains[column];
-        for (size_t i = 0; i < d.waiting.size(); ++i) d.done[size_t(d.waiting[i])] = 1;
-        d.waiting.clear();
+    // What all functions of a column give for these texts, by domain; an empty text is nothing.
+    using Texts = std::vector<std::string_view>;
+    void derive(size_t column, const Texts& texts, const std::vector<std::pair<size_t, Texts>>& results) {
+        auto number = [](Vocabulary& values, std::string_view text) {
+            return int32_t(values.number(Vocabulary::key(text), text.data(), text.size()));
+        };
+        Domain& base = domains[column];
+        std::vector<size_t> numbers;
+        for (const std::string_view text : texts) numbers.push_back(size_t(number(base.values, text)));
+        for (const auto& [domain, found] : results) {
+            Domain& d = domains[domain];
+            while (d.of.size() < size_t(base.values.size())) d.of.push(-1);
+            for (size_t i = 0; i < numbers.size(); ++i) d.of[numbers[i]] = found[i].empty() ? -1 : number(d.values, found[i]);
+        }
+        while (base.done.size() < size_t(base.values.size())) base.done.push(0);
+        for (const size_t i : numbers) base.done[i] = 1;
     }
 
   private:
+    static bool is_done(const Domain& d, int32_t value) { return size_t(value) < d.done.size() && d.done[size_t(value)]; }
+
+    // Numbers the tokens' values here, unless that was done and is still valid.
+    void place(Tokens& tokens) {
+        if (tokens.era == era) return;
+        tokens.places.assign(tokens.values.size(), {});
+        for (size_t k = 0; k < tokens.values.size(); ++k) {
+            const NameList& own = tokens.values[k].list;
+            tokens.places[k].reserve(size_t(own.size()));
+            for (int64_t i = 0; i < own.size(); ++i) {
+                const std::string_view text = own[i];
+                const int64_t number = domains[k].values.number(Vocabulary::key(text), text.data(), text.size());
+                tokens.places[k].push_back(int32_t(number));
+            }
+        }
+        tokens.era = era;
+    }
+    bool ready(Tokens& tokens) {
+        place(tokens);
+        for (size_t k = 0; k < tokens.values.size(); ++k)
+            if (domains[k].used)
+                for (const int32_t value : tokens.places[k])
+                    if (!is_done(domains[k], value)) return false;
+        return true;
+    }
+
     std::string spelling(const Template& m, const int32_t* values) const {
         std::string text;
         for (size_t i = 0; i < m.parts.size(); ++i) {
@@ -315,12 +367,13 @@ class TemplateIndex {
                 for (int64_t g = 0; g < grid.reach; ++g) *out++ = int32_t(-2 - g);
             };
             const int32_t* const cells = tokens.cells[size_t(d.column)].data();
+            std::vector<int32_t> here = tokens.places[size_t(d.column)];  // what the tokens' own values are
+            if (d.derived)
+                for (int32_t& v : here) v = d.of[size_t(v)];
             gap();
             for (int64_t s = 0; s < tokens.sentences(); ++s) {
                 const int64_t begin = tokens.starts[size_t(s)], end = tokens.starts[size_t(s) + 1];
-                if (d.derived)
-                    for (int64_t t = begin; t < end; ++t) *out++ = cells[t] < 0 ? -1 : d.of[size_t(cells[t])];
-                else out = std::copy(cells + begin, cells + end, out);
+                for (int64_t t = begin; t < end; ++t) *out++ = cells[t] < 0 ? -1 : here[size_t(cells[t])];
                 gap();
             }
             grid.values.push_back(std::move(values));

@@ -148,6 +148,7 @@ class Vocabulary {
     NameList list;
 
     Vocabulary() = default;
+    explicit Vocabulary(size_t few) : slots(few), mask(few - 1) {}  // room for few names at first, a power of two
     Vocabulary(Vocabulary&&) = default;
 
     // What the table knows a name by: a short one by itself, a long one by its hash of seed 0.

@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from novikoff import _core
+from novikoff import SequenceTagger, _core
 from novikoff import reference_templates as twin
+from novikoff.sources.bytestream import ByteStream
 from novikoff.sources.features import NamedFeatures
+from novikoff.structured import conll
 from novikoff.structured.conll import open_sentences, read_sentences
 from novikoff.structured.expansion import TemplateFeatures
+from novikoff.structured.sequences import MOST_LABELS
 from novikoff.structured.templates import Templates
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -351,3 +354,46 @@ def test_counts_of_real_files():
     assert features.names(range(len(names))) == names
     sequences, _, classes = read_sentences(words, TemplateFeatures(Templates(["w[0]"])))
     assert (len(sequences), len(classes)) == (12_544, 17)
+
+
+# ---- small files that cost much ----------------------------------------------------------------------
+def test_the_format_is_looked_for_once(monkeypatch):
+    """Each of 32,000 lines that begin with # was a search through the whole beginning of the file."""
+
+    class Counted:
+        searches = 0
+
+        def search(self, text):
+            self.searches += 1
+            return pattern.search(text)
+
+        def fullmatch(self, text):
+            return pattern.fullmatch(text)
+
+    pattern = conll._CONLLU_ROW
+    for text in (b"# comment\n" * 3000 + b"#\tX\n", b"#\n" * 30_000 + b"\n1" + b"\t_" * 9 + b"\n"):
+        counted = Counted()
+        monkeypatch.setattr(conll, "_CONLLU_ROW", counted)
+        conll.look(ByteStream(io.BytesIO(text)))
+        assert counted.searches <= 1
+
+
+def test_more_labels_than_a_tagger_can_have_are_refused():
+    """A tagger of 30,000 labels would have 900 million weights of pairs."""
+    templates = Templates(["columns: w", "w[0]"])
+    words, labels = ["a"] * (MOST_LABELS + 1), [f"L{k}" for k in range(MOST_LABELS + 1)]
+    text = "".join(f"{word} {label}\n" for word, label in zip(words, labels, strict=True)).encode()
+    with pytest.raises(ValueError, match=r"<BytesIO>: there are 8,193 different labels, .* column"):
+        open_sentences(io.BytesIO(text), templates).read(TemplateFeatures(templates))
+    with pytest.raises(ValueError, match=r"there are 8,193 different labels"):
+        SequenceTagger(features=templates).fit([words], [labels])
+
+
+def test_wide_lines():
+    """Ten thousand columns, of which the templates look at one."""
+    wide = b" ".join(b"c%d" % k for k in range(10_000))
+    templates = Templates(["9999[0]"])
+    source = open_sentences(io.BytesIO(wide + b" X\n"), templates)
+    features = TemplateFeatures(templates)
+    _, labels, classes = source.read(features)
+    assert (features.names([0]), classes[labels].tolist()) == (["9999[0]=c9999"], ["X"])

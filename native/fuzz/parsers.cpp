@@ -204,6 +204,7 @@ TemplateIndex small_index() {
     index.domains.emplace_back(0, false);
     index.domains.emplace_back(1, false);
     index.domains.emplace_back(0, true);
+    index.domains[0].used = true;
     auto add = [&](const char* name, std::vector<Part> parts, Where where = Where::everywhere) {
         index.templates.emplace_back();
         Template& m = index.templates.back();
@@ -219,13 +220,12 @@ TemplateIndex small_index() {
     return index;
 }
 // The function: a value's first byte, if it is no x.
-void derive(TemplateIndex& index, const Tokens& tokens) {
-    const Growing<int32_t>& values = index.waiting(0, tokens);
-    for (size_t i = 0; i < values.size(); ++i) {
-        const std::string text(index.domains[0].values.list[values[i]].substr(0, 1));
-        index.derive(2, i, text == "x" ? "" : text);
-    }
-    index.settle(0);
+void derive(TemplateIndex& index, Tokens& tokens) {
+    const std::vector<std::string> texts = index.waiting(0, tokens);
+    const TemplateIndex::Texts views(texts.begin(), texts.end());
+    TemplateIndex::Texts firsts;
+    for (const std::string_view text : views) firsts.push_back(text[0] == 'x' ? "" : text.substr(0, 1));
+    index.derive(0, views, {{2, firsts}});
 }
 
 struct Sentences {
@@ -235,10 +235,12 @@ struct Sentences {
     int64_t lines = 0;
 };
 
-void expand(TemplateIndex& index, const Tokens& tokens, Sentences& out) {
+void expand(TemplateIndex& index, Tokens& tokens, Sentences& out) {
+    Expanded none, e, again;
+    const bool waits = !index.waiting(0, tokens).empty();
+    require(index.expand(tokens, true, none) == !waits, "functions first");
     derive(index, tokens);
-    Expanded e, again;
-    index.expand(tokens, true, e);
+    require(index.expand(tokens, true, e), "functions are worked out");
     const int64_t features = index.size();
     index.expand(tokens, false, again);
     require(same(e.ids, again.ids) && same(e.indptr, again.indptr) && index.size() == features, "known the second time");
@@ -276,7 +278,7 @@ void columns(const char* p, size_t n) {
     auto read = [&](TemplateIndex& index, ColumnLines& lines, const char* q, size_t m, Sentences& out) {
         const Exact text(q, m);
         Tokens tokens(2);
-        const bool sound = lines.parse(text.bytes.get(), text.bytes.get() + m, tokens, index.domains);
+        const bool sound = lines.parse(text.bytes.get(), text.bytes.get() + m, tokens);
         require(sound == lines.problem.empty(), "a message just for bad lines");
         out.problem = lines.problem;
         out.lines += lines.lines;

@@ -851,6 +851,14 @@ TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | _table(
         "new one each time).",
     ),
     replace(FILE_PARAMETERS["n_jobs"], help="Threads that tag; -1 for all cores. Never changes a result."),
+    Parameter(
+        "trust_patterns",
+        False,
+        "Take regular expressions from the model file that may take very long to match; without it a tagger "
+        "whose templates have one is refused.",
+        "True or False",
+        _is_bool,
+    ),
 )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 Token = Sequence[str | None]
 
+LONGEST = 1000  # characters that a regular expression may meet or make
+
 _CELL = re.compile(r"(\w+)\[([+-]?\d+)\]")
 
 
@@ -27,8 +29,13 @@ def _case(text: str) -> str:
 
 
 def _find(text: str, pattern: str) -> str | None:
-    found = re.search(pattern, text)
+    found = re.search(pattern, text) if len(text) <= LONGEST else None
     return None if found is None else found.groups()[0] if found.groups() else found.group()
+
+
+def _sub(text: str, pattern: str, new: str) -> str | None:
+    made = re.sub(pattern, lambda _: new, text) if len(text) <= LONGEST else None
+    return made if made is not None and len(made) <= LONGEST else None
 
 
 FUNCTIONS: dict[str, Callable[..., str | None]] = {
@@ -40,9 +47,9 @@ FUNCTIONS: dict[str, Callable[..., str | None]] = {
     "brief": lambda text: re.sub(r"(.)\1+", r"\1", "".join(_kind(c) for c in text), flags=re.DOTALL),
     "case": _case,
     "digits": lambda text: "".join("0" if c.isdigit() else c for c in text),
-    "has": lambda text, pattern: "1" if re.search(pattern, text) else None,
+    "has": lambda text, pattern: "1" if len(text) <= LONGEST and re.search(pattern, text) else None,
     "find": _find,
-    "sub": lambda text, pattern, new: re.sub(pattern, lambda _: new, text),
+    "sub": _sub,
 }
 
 

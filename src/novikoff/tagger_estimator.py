@@ -138,9 +138,12 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
         self.to_model().save(path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """The estimator in a file, from `save` or the command line. Runs no code from the file."""
-        tagger = Tagger.load(path)
+    def load(cls, path: str | PathLike[str], *, trust_patterns: bool = False) -> Self:
+        """The estimator in a file, from `save` or the command line. Runs no code from the file.
+
+        `trust_patterns` is as of `novikoff.load_model`.
+        """
+        tagger = Tagger.load(path, trust_patterns=trust_patterns)
         try:
             return cls.from_model(tagger)
         except ValueError as error:

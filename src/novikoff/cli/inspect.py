@@ -9,6 +9,7 @@ import typer
 
 from novikoff.cli import output
 from novikoff.cli.options import ModelFile
+from novikoff.cli.tag.options import TrustPatterns, default
 
 if TYPE_CHECKING:
     from novikoff.models.kernel import KernelModel
@@ -25,6 +26,7 @@ def inspect(
     json: Annotated[
         bool, typer.Option("--json", help="Write one JSON object, with all classes, to standard output.")
     ] = False,
+    trust_patterns: TrustPatterns = default("trust_patterns"),
 ) -> None:
     """Show a model: what it is, how it was made, and which features speak for each class.
 
@@ -36,7 +38,7 @@ def inspect(
     from novikoff.models.modelfile import kind_of_file
 
     if kind_of_file(model) == "tagger":
-        _tagger(model, top, json)
+        _tagger(model, top, json, trust_patterns)
         return
     loaded = load_classifier(model)
     if json:
@@ -45,10 +47,10 @@ def inspect(
         typer.echo("\n".join(_lines(loaded, model, top)))
 
 
-def _tagger(path: Path, top: int, json: bool) -> None:
+def _tagger(path: Path, top: int, json: bool, trust_patterns: bool) -> None:
     from novikoff.cli.tag import inspecting, opening
 
-    tagger = opening.load(path)
+    tagger = opening.load(path, trust_patterns)
     if json:
         output.write_json(inspecting.facts(tagger, path, top))
     else:

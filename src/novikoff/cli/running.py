@@ -69,8 +69,8 @@ def _run(command: Callable[..., None], given: dict[str, Any]) -> None:
         shown = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-            if category.__name__ == "RoundingWarning":  # by name: its module loads numpy
-                typer.echo(f"novikoff: warning: {message}", err=True)
+            if category.__name__ in ("RoundingWarning", "PatternWarning"):  # by name: modules load numpy
+                typer.echo(f"novikoff: warning: {as_options(str(message))}", err=True)
             else:
                 shown(message, category, *where, **more)
 

@@ -118,7 +118,7 @@ def _together(features: SequenceFeatures, found: Sequence[Found]) -> tuple[Seque
 
 
 def _features(state: State) -> SequenceFeatures:
-    features = features_from_state(*state, None)
+    features = features_from_state(*state, None, trust_patterns=True)  # the client's own
     assert isinstance(features, SequenceFeatures)
     return features
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def load_model(
-    path: str | os.PathLike[str], *, problem: Any = None
+    path: str | os.PathLike[str], *, problem: Any = None, trust_patterns: bool = False
 ) -> LinearModel | KernelModel | Tagger | StructuredModel:
     """The model in a file that `save` wrote, of any estimator but those of streams, which load their own.
 
@@ -26,6 +26,10 @@ def load_model(
     path : path of the file
     problem : object, optional
         For a structured perceptron that was learned with a problem of your own: that problem.
+    trust_patterns : bool, default False
+        For a tagger: take regular expressions of its templates that may take very long to match. Without
+        it a file is refused unless all of them are known to be matched in linear time
+        (`novikoff.structured.patterns`).
 
     Raises
     ------
@@ -36,7 +40,7 @@ def load_model(
     if kind == "tagger":
         from novikoff.structured.tagger import Tagger
 
-        return Tagger.load(path)
+        return Tagger.load(path, trust_patterns=trust_patterns)
     if kind == "structured":
         from novikoff.structured.model import StructuredModel
 

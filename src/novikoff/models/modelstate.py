@@ -366,10 +366,13 @@ def features_state(features: Features) -> State:
     return {"kind": features.kind, "state": facts}, arrays
 
 
-def features_from_state(facts: Facts, arrays: Arrays, n_features: int | None) -> Features:
+def features_from_state(
+    facts: Facts, arrays: Arrays, n_features: int | None, *, trust_patterns: bool = False
+) -> Features:
     """The features that `features_state` was taken from: as many as there are weights, if known."""
     kind = choice(facts, "kind", ("numbered", "named", "table", "templates"))
-    features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays)
+    trust = {"trust_patterns": trust_patterns} if kind == "templates" else {}
+    features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays, **trust)
     if n_features is not None and features.n_columns != n_features:
         raise ValueError(f"it has {features.n_columns:,} features by name, but weights for {n_features:,}")
     return features
@@ -386,10 +389,10 @@ def scaling_from_state(facts: Facts, arrays: Arrays, n_features: int | None = No
     return _believe(_home("scaling"), "scaling", facts, arrays)
 
 
-def _believe(cls: Any, what: str, facts: Facts, arrays: Arrays) -> Any:
+def _believe(cls: Any, what: str, facts: Facts, arrays: Arrays, **how: Any) -> Any:
     """`cls.from_state`, whose complaints about facts that it cannot read are ValueErrors in one line."""
     try:
-        return cls.from_state(facts, arrays)
+        return cls.from_state(facts, arrays, **how)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         said = " ".join(str(error).split())[:200]
         raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {said})") from None

@@ -16,7 +16,7 @@ from novikoff import _core
 from novikoff.sources.bytestream import ByteStream, Lines, Paths
 from novikoff.sources.features import NamedFeatures
 from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
-from novikoff.structured.sequences import Ids, Sequences
+from novikoff.structured.sequences import Ids, Sequences, check_labels
 from novikoff.structured.templates import Templates
 
 Layout = dict[str, Any]  # what a model file keeps of the file that it was trained on
@@ -134,6 +134,7 @@ class SentenceFile:
         sequences = joined([part for part, _ in parts])
         if not self.labelled:
             return sequences, None, np.zeros(0, dtype=np.str_)
+        check_labels(self.label_values, f"{self.name}: ")
         classes, places = np.unique(np.array(self.label_values, dtype=np.str_), return_inverse=True)
         numbers = np.concatenate([labels for _, labels in parts if labels is not None])
         return sequences, places.astype(np.int32)[numbers], classes
@@ -148,9 +149,9 @@ class SentenceFile:
 
     def _check_labels(self, block: SentenceBlock) -> None:
         column = self._reading.needed
-        if block.labels is None or column is None or "_" not in self.label_values:
+        if block.labels is None or column is None or "_" not in (labels := self.label_values):
             return
-        missing = np.flatnonzero(block.labels == self.label_values.index("_"))
+        missing = np.flatnonzero(block.labels == labels.index("_"))
         if len(missing):
             raise ValueError(
                 f"{block.where(int(missing[0]))}: the label, column {column}, is '_': the word has none; "
@@ -322,10 +323,16 @@ class _Shape:
 
 def _first_row(stream: ByteStream) -> tuple[int, str | None]:
     """The first line that has cells, and its number from 1."""
-    text = stream.head(HEAD).removeprefix(BOM_UTF8).decode("utf-8", "replace")
+    head = stream.head(HEAD)
+    while b"\n" not in head.strip() and len(head) <= stream.max_line:  # the first line is not whole yet
+        if len(longer := stream.head(4 * len(head))) == len(head):
+            break
+        head = longer
+    text = head.removeprefix(BOM_UTF8).decode("utf-8", "replace")
     rows = [line.rstrip("\r") for line in text.split("\n")]
+    comments = any(row.startswith("#") for row in rows) and _CONLLU_ROW.search(text)  # others have none
     for number, row in enumerate(rows, 1):
-        if row.strip() and not (row.startswith("#") and _CONLLU_ROW.search(text)):
+        if row.strip() and not (row.startswith("#") and comments):
             return number, row
     return 0, None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,10 @@ class TemplateFeatures(Features):
         self.templates, self.hash_bits, self.seed = templates, hash_bits, seed
         self.fixed = False
         self.columns = templates.used_columns()
-        self._lock = Lock()
+        named, nowhere = templates.columns or templates.only_column(), np.iinfo(np.int32).max
+        self._places = [  # where in a token that is a sequence the columns are
+            int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns
+        ]
         derived: dict[tuple[str, tuple[Step, ...]], int] = {}  # functions of a column, and their domain
         for template in templates:
             for part in template.parts:
@@ -74,8 +76,7 @@ class TemplateFeatures(Features):
     def names(self, columns: Iterable[int]) -> list[str]:
         numbers = np.fromiter(columns, np.int64)
         if self.hash_bits is None:
-            with self._lock:
-                return self._index.names(numbers)
+            return self._index.names(numbers)
         return [f"hash_{j}" for j in numbers.tolist()]
 
     # ---- expanding -----------------------------------------------------------------------------------
@@ -85,9 +86,11 @@ class TemplateFeatures(Features):
         A token is a str, where there is one column; a tuple or list of str, one for each column; or a dict
         of them by the columns' names. None is a cell without a value. What is not known yet gets a number,
         or, where the features are fixed, is left out.
+
+        Sentences are read to their end before anything else happens, so an iterator over them may itself
+        use these features. Calls may come from several threads; forked children go on with a copy.
         """
-        with self._lock:
-            return self._expanded(self._index.tokens(sentences, self._places(), self.columns))
+        return self._expanded(self._index.tokens(sentences, self._places, self.columns))
 
     def attributes(self, sentence: Iterable[Any]) -> list[list[str]]:
         """The names of every token's features, for one sentence.
@@ -102,32 +105,32 @@ class TemplateFeatures(Features):
 
     def parse(self, parser: _core.ColumnLines, text: Any) -> Sequences | None:
         """The sentences of a text as feature numbers; None when `parser.problem` says why not."""
-        with self._lock:
-            tokens = parser.parse(text, self._index)
-            return None if tokens is None else self._expanded(tokens)
-
-    def _places(self) -> list[int]:
-        """Where in a token that is a sequence the columns are."""
-        named = self.templates.columns or self.templates.only_column()
-        nowhere = np.iinfo(np.int32).max
-        return [int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns]
+        tokens = parser.parse(text)
+        return None if tokens is None else self._expanded(tokens)
 
     def _expanded(self, tokens: _core.Tokens) -> Sequences:
+        """No lock is held between calls of the index: another thread may make it forget, which is noticed."""
+        while (found := self._features(tokens)) is None:
+            self._derive(tokens)
+        return Sequences(*found)
+
+    def _features(self, tokens: _core.Tokens) -> tuple[Any, Any, Any] | None:
+        if self.hash_bits is None:
+            return self._index.expand(tokens, not self.fixed, FORGET)
+        return self._index.expand_hashed(tokens, self.hash_bits, self.seed, FORGET)
+
+    def _derive(self, tokens: _core.Tokens) -> None:
+        """Work out the functions of the texts for which nobody has."""
         for column in dict.fromkeys(column for column, _ in self._functions):
             number = self.columns.index(column)
             if texts := self._index.waiting(number, tokens):
                 known: Results = {(): list(texts)}
-                for (name, steps), domain in self._functions.items():
-                    if name == column:
-                        self._index.derive(domain, results(steps, known))
-                self._index.settle(number)
-        if self.hash_bits is None:
-            starts, indptr, ids = self._index.expand(tokens, not self.fixed)
-        else:
-            starts, indptr, ids = self._index.expand_hashed(tokens, self.hash_bits, self.seed)
-        if self.fixed or self.hash_bits is not None:
-            self._index.forget(FORGET)
-        return Sequences(starts, indptr, ids)
+                found = {
+                    domain: results(steps, known)
+                    for (name, steps), domain in self._functions.items()
+                    if name == column
+                }
+                self._index.derive(number, texts, found)
 
     # ---- as data -------------------------------------------------------------------------------------
     def __reduce__(self) -> tuple[Any, ...]:
@@ -156,9 +159,8 @@ class TemplateFeatures(Features):
 
     def _content(self) -> tuple[npt.NDArray[np.uint16], list[Ints], list[list[str]]]:
         """The template of each feature, the value numbers of each template's features, and all values."""
-        with self._lock:
-            domains = range(len(self.columns) + len(self._functions))
-            return *self._index.state(), [self._index.values(d) for d in domains]
+        domains = range(len(self.columns) + len(self._functions))
+        return *self._index.state(), [self._index.values(d) for d in domains]
 
     def _load(self, values: list[list[str]], order: npt.NDArray[np.uint16], rows: list[Ints]) -> None:
         self._index.load(values, order, rows)
@@ -185,11 +187,17 @@ class TemplateFeatures(Features):
         }
 
     @classmethod
-    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> TemplateFeatures:
+    def from_state(
+        cls,
+        facts: dict[str, Any],
+        arrays: dict[str, npt.NDArray[Any]],
+        *,
+        trust_patterns: bool = False,
+    ) -> TemplateFeatures:
         """The features that `state` was taken from, fixed."""
         bits = facts["hash_bits"]
         features = cls(
-            Templates(facts["templates"]),
+            Templates(facts["templates"], trust_patterns=trust_patterns),
             hash_bits=None if bits is None else int(bits),
             seed=int(facts["seed"]),
         )
@@ -210,8 +218,8 @@ class TemplateFeatures(Features):
 
 
 def _restored(facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], fixed: bool) -> TemplateFeatures:
-    """What was pickled."""
-    features = TemplateFeatures.from_state(facts, arrays)
+    """What was copied or pickled in a process that has it, patterns and all."""
+    features = TemplateFeatures.from_state(facts, arrays, trust_patterns=True)
     features.fixed = fixed
     return features
 

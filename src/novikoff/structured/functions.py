@@ -1,7 +1,9 @@
 """Functions of a cell's text that templates can use. Each is worked out once for each different text.
 
 A function gives a text, or None (and the same for an empty text) where there is no such thing, in which case
-a template that asks for it makes no feature.
+a template that asks for it makes no feature. ``has``, ``find`` and ``sub`` give nothing for texts of more
+than `LONGEST` characters, and ``sub`` gives nothing where its result would be longer: so no text grows and
+grows through functions of functions.
 """
 
 from __future__ import annotations
@@ -10,6 +12,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
+
+from novikoff.structured.patterns import refusal
+
+LONGEST = 1000  # characters of a text that patterns are matched with, and of what `sub` makes of it
 
 Function = Callable[[str], str | None]
 Step = tuple[str, tuple[int | str, ...]]  # a function's name and its arguments
@@ -22,7 +28,7 @@ class Argument:
 
     kind: str
 
-    def check(self, function: str, value: int | str) -> None:
+    def check(self, function: str, value: int | str, *, trust_patterns: bool = True) -> None:
         """Raise a ValueError that says what was expected."""
         if self.kind == "number":
             if not isinstance(value, int) or value < 1:
@@ -30,11 +36,19 @@ class Argument:
             return
         if not isinstance(value, str):
             raise ValueError(f'{function} takes a {self.kind} in quotes, such as "-", not {value!r}')
+        if self.kind == "text" and len(value) > LONGEST:
+            raise ValueError(f"{function} takes a text of up to {LONGEST} characters, not {len(value)}")
         if self.kind == "pattern":
+            shown = value if len(value) <= 60 else f"{value[:60]}..."
+            if not trust_patterns and (why := refusal(value)):
+                raise ValueError(
+                    f"the pattern {shown!r} could take very long to match ({why}), so it is not taken from a "
+                    "file; if you trust the file, say trust_patterns=True"
+                )
             try:
                 re.compile(value)
-            except re.error as error:
-                raise ValueError(f"{value!r} is no regular expression: {error}") from None
+            except (re.error, OverflowError, RecursionError) as error:
+                raise ValueError(f"{shown!r} is no regular expression: {error}") from None
 
 
 def _lower() -> Function:
@@ -101,14 +115,14 @@ def _digits() -> Function:
 
 def _has(pattern: str) -> Function:
     search = re.compile(pattern).search
-    return lambda text: "1" if search(text) else None
+    return lambda text: "1" if len(text) <= LONGEST and search(text) else None
 
 
 def _find(pattern: str) -> Function:
     search = re.compile(pattern).search
 
     def find(text: str) -> str | None:
-        found = search(text)
+        found = search(text) if len(text) <= LONGEST else None
         if found is None:
             return None
         group: str | None = found[1] if found.re.groups else found[0]
@@ -118,8 +132,13 @@ def _find(pattern: str) -> Function:
 
 
 def _sub(pattern: str, text: str) -> Function:
-    compiled = re.compile(pattern)
-    return lambda given: compiled.sub(text.replace("\\", r"\\"), given)
+    compiled, new = re.compile(pattern), text.replace("\\", r"\\")
+
+    def substitute(given: str) -> str | None:
+        made = compiled.sub(new, given) if len(given) <= LONGEST else ""
+        return made if len(made) <= LONGEST else None
+
+    return substitute
 
 
 _NUMBER, _PATTERN, _TEXT = Argument("number"), Argument("pattern"), Argument("text")
@@ -137,6 +156,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Function], tuple[Argument, ...]]] = {
     "find": (_find, (_PATTERN,)),
     "sub": (_sub, (_PATTERN, _TEXT)),
 }
+
+PATTERNED = tuple(name for name, (_, given) in FUNCTIONS.items() if given[:1] == (_PATTERN,))
 
 
 def results(steps: tuple[Step, ...], known: Results) -> list[str | None]:

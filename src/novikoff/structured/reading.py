@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from novikoff.labels import Classes, number
 from novikoff.sources.features import NamedFeatures
 from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
-from novikoff.structured.sequences import Ids, Sequences
+from novikoff.structured.sequences import Ids, Sequences, check_labels
 from novikoff.structured.templates import Templates
 
 
@@ -24,9 +25,9 @@ def begin(templates: Templates | None, hash_bits: int | None) -> SequenceFeature
 
 def copied(features: SequenceFeatures) -> SequenceFeatures:
     """Equal features that go on growing by themselves."""
-    copy = type(features).from_state(*features.state())
-    copy.fixed = False
-    return copy
+    grown = copy(features)
+    grown.fixed = False
+    return grown
 
 
 def sequences(X: Any, features: SequenceFeatures) -> Sequences:
@@ -71,7 +72,9 @@ def check_lengths(x: Sequences, y: Any) -> None:
 
 def found_labels(y: Any) -> Classes:
     """The labels in `y`, sorted."""
-    return Classes(number(_as_array(list(dict.fromkeys(chain.from_iterable(y)))))[0])
+    labels = list(dict.fromkeys(chain.from_iterable(y)))
+    check_labels(labels)
+    return Classes(number(_as_array(labels))[0])
 
 
 def _as_array(labels: list[Any]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,10 +11,22 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
+from novikoff.lazy import made_once
 
 Offsets = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
+
+MOST_LABELS = 1 << 13  # a tagger has a weight for each pair of labels
+
+
+def check_labels(labels: Sequence[Any], where: str = "") -> None:
+    """Refuse more labels than a tagger can have, as there are in a column of words."""
+    if len(labels) > MOST_LABELS:
+        raise ValueError(
+            f"{where}there are {len(labels):,} different labels, and a tagger can have {MOST_LABELS:,}: it "
+            "has a weight for each pair of them. Is this the column with the labels?"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +80,7 @@ class Sequences:
         """Tokens of each sentence."""
         return np.diff(self.starts)
 
-    @cached_property
+    @made_once
     def native(self) -> _core.Sentences:
         """The same for native code, checked: offsets rise, numbers are not negative."""
         return _core.Sentences(self.starts, self.indptr, self.ids, self.values)

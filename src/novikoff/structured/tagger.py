@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.lazy import made_once
 from novikoff.models import modelstate
 from novikoff.models.modelfile import Arrays, Facts, read_file, write_file
 from novikoff.report import Report
 from novikoff.structured import reading, tagging
 from novikoff.structured.chainweights import Allowed, ChainWeights, Counts, Pairs, Scorer
-from novikoff.structured.expansion import SequenceFeatures
+from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
 from novikoff.structured.sequences import Floats, Sequences
 from novikoff.training import Record, Run
 
@@ -24,6 +25,10 @@ Labels = npt.NDArray[Any]
 
 KIND = "tagger"
 OFFSETS = "features.name_offsets"  # where the names of features begin
+
+
+class PatternWarning(UserWarning):
+    """A model file will not load without saying that its patterns are trusted."""
 
 
 @dataclass(eq=False)
@@ -99,7 +104,7 @@ class Tagger:
             return None
         return tagging.summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
 
-    @cached_property
+    @made_once
     def scorer(self) -> Scorer:
         """The weights that tag: the mean where it was kept, else the last ones."""
         return Scorer(self.pairs, self.transitions, self.transition_sums, self.allowed, self.counts.visits)
@@ -173,7 +178,19 @@ class Tagger:
 
         Only weights that are not 0 are written, each number in the narrowest type that holds it exactly,
         and only the names of features that have one. Everything needed to go on learning is in it.
+
+        Warns
+        -----
+        PatternWarning
+            Where a template has a regular expression that `load` takes only with ``trust_patterns=True``.
         """
+        if isinstance(self.features, TemplateFeatures) and (slow := self.features.templates.slow_patterns()):
+            warnings.warn(
+                f"{os.fspath(path)}: the pattern {slow[0]!r} of the templates is not known to be matched in "
+                "linear time: whoever loads the file must say trust_patterns=True.",
+                PatternWarning,
+                stacklevel=2,
+            )
         write_file(path, *self.state(), KIND)
 
     def state(self) -> tuple[Facts, Arrays]:
@@ -211,16 +228,19 @@ class Tagger:
         return _rebuilt, (*self.state(), self.run)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Tagger:
-        """The tagger in a file that `save` wrote. Runs no code from the file; checks all of it."""
+    def load(cls, path: str | os.PathLike[str], *, trust_patterns: bool = False) -> Tagger:
+        """The tagger in a file that `save` wrote. Runs no code from the file; checks all of it.
+
+        `trust_patterns` is as of `novikoff.load_model`.
+        """
         facts, arrays = read_file(path, KIND)
         try:
-            return cls.from_state(facts, arrays)
+            return cls.from_state(facts, arrays, trust_patterns=trust_patterns)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
-    def from_state(cls, facts: Facts, arrays: Arrays) -> Tagger:
+    def from_state(cls, facts: Facts, arrays: Arrays, *, trust_patterns: bool = False) -> Tagger:
         """The tagger that a file's facts and arrays say; a ValueError where they do not fit together."""
         n = modelstate.count(facts, "n_labels", 1, 1 << 20)
 
@@ -231,7 +251,7 @@ class Tagger:
             return modelstate.array(_widened(arrays, name, kind), name, kind, shape)
 
         arrays |= _widened(arrays, OFFSETS, np.int64)
-        features = modelstate.features_from_state(*part("features"), None)
+        features = modelstate.features_from_state(*part("features"), None, trust_patterns=trust_patterns)
         if not isinstance(features, SequenceFeatures):
             raise ValueError(f"its features are {features.kind}, which a tagger does not have")
         used = numbers("pairs.count", np.int64, (None if features.hash_bits else features.n_columns,))
@@ -308,6 +328,6 @@ def _widened(arrays: Arrays, name: str, kind: Any) -> Arrays:
 
 def _rebuilt(facts: Facts, arrays: Arrays, run: Run | None) -> Tagger:
     """A tagger from another process: its run has seconds, which files leave out."""
-    tagger = Tagger.from_state(facts, arrays)
+    tagger = Tagger.from_state(facts, arrays, trust_patterns=True)
     tagger.run = run
     return tagger

@@ -21,16 +21,23 @@ docs/templates.md has the same with examples.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from novikoff.structured.functions import FUNCTIONS, Step
+from novikoff.structured.functions import FUNCTIONS, PATTERNED, Step
+from novikoff.structured.patterns import refusal
 from novikoff.structured.readymade import READYMADE
 
-FURTHEST = 100  # tokens that a template may look away
+FURTHEST = 100  # tokens that a template may look away; also the largest number that a function is given
+MOST_TEMPLATES = 1000  # with ranges written out: the features that a token can have
+MOST_PARTS = 16  # of a template
+MOST_STEPS = 16  # functions of functions
+LAST_COLUMN = 9999  # by number
+MOST_PATTERNS = 100  # that come from a file which nobody trusts: each must be looked at
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,9 @@ class Templates:
     columns : list of str, default None
         What the columns of a file or of a token are called, from the first. None: as a line ``columns:``
         says; without one columns go by number, and by the names that CoNLL-U gives them.
+    trust_patterns : bool, default True
+        Whether regular expressions may be any. False, as for model files: only those that
+        `novikoff.structured.patterns` shows to be matched in linear time.
 
     Attributes
     ----------
@@ -93,21 +103,30 @@ class Templates:
     suffix(lower(w[0]),3)
     """
 
-    def __init__(self, lines: str | Iterable[str], *, columns: Iterable[str] | None = None) -> None:
+    def __init__(
+        self,
+        lines: str | Iterable[str],
+        *,
+        columns: Iterable[str] | None = None,
+        trust_patterns: bool = True,
+    ) -> None:
         given = lines.splitlines() if isinstance(lines, str) else [str(line) for line in lines]
         self.columns: tuple[str, ...] = () if columns is None else _column_names(columns)
         found: list[Template] = []
+        untrusted: set[str] | None = None if trust_patterns else set()
         for number, line in enumerate(given, 1):
             try:
                 stated = _COLUMNS.fullmatch(line)
                 if stated is None:
-                    found += _Line(line).templates()
+                    found += _Line(line, untrusted).templates()
+                    if len(found) > MOST_TEMPLATES:
+                        raise ValueError(_MANY)
                 elif columns is None:
                     if self.columns:
                         raise ValueError("the columns are named twice")
                     self.columns = _column_names(re.split(r"[\s,]+", stated[1].strip()))
             except ValueError as error:
-                raise ValueError(f"template line {number}, {line.strip()!r}: {error}.") from None
+                raise ValueError(f"template line {number}, {_shown(line.strip())}: {error}.") from None
         names: dict[str, Template] = {}
         for template in found:
             if template.name in names:
@@ -162,6 +181,18 @@ class Templates:
             else:
                 lines.append(plain if template.name == plain else f"{template.name}={plain}")
         return "\n".join(lines) + "\n"
+
+    def patterns(self) -> list[str]:
+        """The regular expressions that functions are given, each once."""
+        steps = (step for t in self.templates for part in t.parts for step in part.steps)
+        return list(dict.fromkeys(str(given[0]) for name, given in steps if name in PATTERNED))
+
+    def slow_patterns(self) -> list[str]:
+        """Those that a file may not bring unless it is trusted."""
+        patterns = self.patterns()
+        if len(patterns) > MOST_PATTERNS:
+            return patterns
+        return [pattern for pattern in patterns if refusal(pattern)]
 
     def used_columns(self) -> list[str]:
         """The columns that some template looks at, in order of appearance."""
@@ -218,11 +249,19 @@ def _column_names(names: Iterable[str]) -> tuple[str, ...]:
     return out
 
 
+def _shown(line: str) -> str:
+    return repr(line if len(line) <= 200 else f"{line[:200]}...")
+
+
+_MANY = f"more than {MOST_TEMPLATES:,} templates, ranges written out; leave some out, or make ranges narrower"
+
+
 class _Line:
     """One line of templates, read from left to right."""
 
-    def __init__(self, line: str) -> None:
+    def __init__(self, line: str, untrusted: set[str] | None) -> None:
         self._text, self._at = line.rstrip(), 0
+        self._untrusted = untrusted  # patterns so far; None: they are trusted
         self._kind, self._value = "", ""
 
     def templates(self) -> list[Template]:
@@ -245,35 +284,43 @@ class _Line:
         while self._kind == "mark" and self._value == "|":
             self._next()
             choices.append(self._part())
+            if len(choices) > MOST_PARTS:
+                raise ValueError(f"more than {MOST_PARTS} parts in one template")
         self._expect_end()
+        if math.prod(map(len, choices)) > MOST_TEMPLATES:
+            raise ValueError(_MANY)
         out = []
         for parts in itertools.product(*choices):
             out.append(Template("|".join(p.text for p in parts) if name is None else name, parts))
         return out
 
-    def _part(self) -> list[Part]:
+    def _part(self, depth: int = 0) -> list[Part]:
         """One part; several where it has a range."""
+        if depth > MOST_STEPS:
+            raise ValueError(f"more than {MOST_STEPS} functions of one another")
         if self._kind not in ("word", "number"):
             raise self._unexpected("a column, such as w[0], or a function")
         word, kind = self._value, self._kind
         self._next()
         if kind == "word" and self._is("("):
-            return self._function(word)
+            return self._function(word, depth)
         if not self._is("["):
             raise self._unexpected(f"'[' and an offset behind the column {word!r}")
         if kind == "number" and not word.isdigit():
             raise ValueError(f"a column's number is from 0, not {word}")
+        if kind == "number" and (len(word.lstrip("0")) > 4):
+            raise ValueError(f"a column's number is at most {LAST_COLUMN:,}")
         self._next()
         offsets = self._numbers("an offset, such as -1 or -2..2")
         self._expect("]")
         column = str(int(word)) if kind == "number" else word
         return [Part(column, offset) for offset in offsets]
 
-    def _function(self, name: str) -> list[Part]:
+    def _function(self, name: str, depth: int) -> list[Part]:
         self._next()
         if name != "pad" and name not in FUNCTIONS:
             raise ValueError(f"there is no function {name!r}; there are {', '.join(FUNCTIONS)} and pad")
-        inner = self._part()
+        inner = self._part(depth + 1)
         given: list[list[int | str]] = []
         while self._is(","):
             self._next()
@@ -292,13 +339,28 @@ class _Line:
         expected = FUNCTIONS[name][1]
         if len(given) != len(expected):
             raise ValueError(f"{name} takes {len(expected)} argument(s) behind the part, not {len(given)}")
+        for argument, values in zip(expected, given, strict=True):
+            for value in values:
+                if self._untrusted is not None and argument.kind == "pattern":
+                    self._count(str(value))
+                argument.check(name, value, trust_patterns=self._untrusted is None)
+        if len(inner) * math.prod(map(len, given)) > MOST_TEMPLATES:
+            raise ValueError(_MANY)
         out = []
         for part in inner:
             for arguments in itertools.product(*given):
-                for argument, value in zip(expected, arguments, strict=True):
-                    argument.check(name, value)
                 out.append(Part(part.column, part.offset, (*part.steps, (name, arguments))))
         return out
+
+    def _count(self, pattern: str) -> None:
+        """There may be so many patterns that looking at them takes long."""
+        assert self._untrusted is not None
+        self._untrusted.add(pattern)
+        if len(self._untrusted) > MOST_PATTERNS:
+            raise ValueError(
+                f"more than {MOST_PATTERNS} different patterns are not taken from a file; if you trust the "
+                "file, say trust_patterns=True"
+            )
 
     def _numbers(self, what: str) -> list[int]:
         if self._kind == "number":

@@ -11,7 +11,7 @@ from novikoff.cli import output, progress
 from novikoff.cli.options import ModelFile, Output
 from novikoff.cli.tag import telling
 from novikoff.cli.tag.opening import load, open_for
-from novikoff.cli.tag.options import Reading
+from novikoff.cli.tag.options import Reading, TrustPatterns, default
 
 if TYPE_CHECKING:
     from novikoff.streaming import Watch
@@ -27,6 +27,7 @@ def evaluate(
         ),
     ],
     *,
+    trust_patterns: TrustPatterns = default("trust_patterns"),
     reading: Reading,
     out: Output,
 ) -> None:
@@ -39,17 +40,19 @@ def evaluate(
     token is a chunk by itself.
     """
     with progress.shown(not (out.quiet or out.json)) as watch:
-        scores = evaluated(model, data, reading, watch)
+        scores = evaluated(model, data, reading, watch, trust_patterns)
     if out.json:
         output.write_json({"model": str(model)} | scores.to_dict())
     else:
         typer.echo("\n".join(telling.lines(scores)))
 
 
-def evaluated(path: Path, data: list[str], reading: Reading, watch: Watch | None) -> TagScores:
+def evaluated(
+    path: Path, data: list[str], reading: Reading, watch: Watch | None, trust_patterns: bool
+) -> TagScores:
     """A saved tagger's labels on files, counted."""
     from novikoff.structured.scoring import score_file
 
-    tagger = load(path)
+    tagger = load(path, trust_patterns)
     source = open_for(tagger, data, reading, labelled=True)
     return score_file(tagger, source, n_jobs=reading.n_jobs, watch=watch)

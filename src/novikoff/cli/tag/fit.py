@@ -80,7 +80,7 @@ def fit(
     try:
         if test and not interrupted:
             with progress.shown(not quiet) as watch:
-                tested = evaluated(path, test, reading, watch)
+                tested = evaluated(path, test, reading, watch, trust_patterns=True)  # one's own
     finally:  # the model is there, whatever is wrong with the test
         _show(learned, path, tested, chosen, out)
     if interrupted:

@@ -76,11 +76,11 @@ def templates_of(tagger: Tagger) -> Templates | None:
     return getattr(tagger.features, "templates", None)
 
 
-def load(path: Path) -> Tagger:
+def load(path: Path, trust_patterns: bool) -> Tagger:
     """The tagger in a model file."""
     from novikoff.models.modelfile import kind_of_file
     from novikoff.structured.tagger import Tagger
 
     if kind_of_file(path) == "model":
         raise ValueError(f"{path}: holds a model of rows, not a tagger: 'novikoff predict' uses it.")
-    return Tagger.load(path)
+    return Tagger.load(path, trust_patterns=trust_patterns)

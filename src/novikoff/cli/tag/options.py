@@ -19,6 +19,9 @@ def option(name: str, *flags: str, **more: Any) -> Any:
     return options.option(name, *flags, table=TAG_FILE_PARAMETERS, **more)
 
 
+TrustPatterns = Annotated[bool, option("trust_patterns", "--trust-patterns")]
+
+
 @dataclass
 class Reading:
     """How files of sentences are to be read."""

@@ -11,7 +11,7 @@ import typer
 
 from novikoff.cli.options import ModelFile
 from novikoff.cli.tag.opening import load, open_for
-from novikoff.cli.tag.options import Reading
+from novikoff.cli.tag.options import Reading, TrustPatterns, default
 
 
 def predict(
@@ -37,6 +37,7 @@ def predict(
             "reads them.",
         ),
     ] = False,
+    trust_patterns: TrustPatterns = default("trust_patterns"),
     reading: Reading,
 ) -> None:
     """Tag files, and write them back with the predictions; all else stays as it is.
@@ -51,7 +52,7 @@ def predict(
     from novikoff.outfile import written
     from novikoff.structured import tagging
 
-    tagger = load(model)
+    tagger = load(model, trust_patterns)
     names = [as_text(label) for label in tagger.classes.tolist()]
     with (
         closing(open_for(tagger, data, reading, labelled=None)) as source,
