@@ -451,8 +451,8 @@ def native_templates() -> None:
 
     def expand(i: int, k: int) -> None:
         own = index.tokens([[f"{k} {i} {j}" for j in range(900)]], [0], ["w"])
-        index.expand(own, True)
-        index.expand_hashed(own, 8, 0)
+        index.expand(own, True, 1 << 20)
+        index.expand_hashed(own, 8, 0, 1 << 20)
 
     together(
         *(lambda i, k=k: expand(i, k) for k in range(THREADS)),
