@@ -16,16 +16,20 @@
 #include <tuple>
 
 #include "dict_row.h"
+#include "zeroed.h"
 
 namespace novikoff {
 
 class OnlineLearner {
     using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
     using Floats = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
+    using Places = nb::ndarray<const int64_t, nb::device::cpu, nb::c_contig>;
 
     Learner learner;  // learns: w
     Learner reader;   // predicts: w, or the averages of the features of the row at hand
-    std::vector<double> weights, sums, bias, bias_sums;
+    using Table = ZeroTable<double>;
+    Table weights, sums;  // 2^28 hashed features take no room but where they were learned
+    std::vector<double> bias, bias_sums;
     struct Label {
         nb::object object;
         Py_hash_t hash;
@@ -49,6 +53,10 @@ class OnlineLearner {
         learner.bias_sums = average ? bias_sums.data() : nullptr;
     }
 
+    static bool all_zero(const double* v, int64_t n) {  // by bits: a negative zero is none
+        return std::all_of(v, v + n, [](double x) { return x == 0 && !std::signbit(x); });
+    }
+
     void set_features(int64_t d) {
         if (size_t(d * learner.stride) > weights.size()) {
             if (average) sums.resize(size_t(d * learner.stride));
@@ -63,10 +71,11 @@ class OnlineLearner {
     void set_classes(int64_t known) {
         const int64_t was = learner.classes, now = std::max<int64_t>(known, 2);
         const int64_t old = learner.stride, stride = now == 2 ? 1 : (now + 3) / 4 * 4;
-        auto wider = [&](const std::vector<double>& v) {
-            std::vector<double> out(v.size() / size_t(old) * size_t(stride));
+        auto wider = [&](const auto& v) {
+            std::decay_t<decltype(v)> out(v.size() / size_t(old) * size_t(stride));
             for (size_t j = 0; j < v.size() / size_t(old); ++j) {
                 const double* from = v.data() + j * size_t(old);
+                if (all_zero(from, old)) continue;  // and so it stays
                 double* to = out.data() + j * size_t(stride);
                 if (was == 2) to[0] = 0.0 - from[0], to[1] = from[0];
                 else if (now == 2) to[0] = from[1];
@@ -75,7 +84,8 @@ class OnlineLearner {
             return out;
         };
         if (stride != old) {
-            std::vector<double> w = wider(weights), b = wider(bias), ws = wider(sums), bs = wider(bias_sums);
+            Table w = wider(weights), ws = wider(sums);
+            std::vector<double> b = wider(bias), bs = wider(bias_sums);
             std::vector<double> norm2(size_t(stride), 0.0);
             for (int64_t c = 0; c < std::min(old, stride); ++c) norm2[c] = learner.norm2[c];
             if (was == 2) norm2[1] = norm2[0];
@@ -84,6 +94,28 @@ class OnlineLearner {
         learner.classes = now;
         learner.stride = stride;
         point();
+    }
+
+    // The rows of a table that are not zero, and what they hold, without padding.
+    struct Rows {
+        std::vector<int64_t> places;
+        std::vector<double> values;
+    };
+    int64_t columns() const { return learner.binary() ? 1 : learner.classes; }
+    Rows used_rows(const Table& from) const {
+        Rows out;
+        for (int64_t j = 0; j < int64_t(from.size()) / learner.stride; ++j) {
+            const double* const row = from.data() + j * learner.stride;
+            if (all_zero(row, columns())) continue;
+            out.places.push_back(j);
+            out.values.insert(out.values.end(), row, row + columns());
+        }
+        return out;
+    }
+    void put_rows(const Rows& from, Table& to) const {
+        for (size_t i = 0; i < from.places.size(); ++i)
+            std::copy_n(from.values.begin() + int64_t(i) * columns(), columns(),
+                        to.begin() + from.places[i] * learner.stride);
     }
 
     // ---- predicting --------------------------------------------------------------------------
@@ -259,7 +291,9 @@ class OnlineLearner {
 
     // The row at hand, gathered, is of a class that comes before the only one so far.
     __attribute__((noinline)) void learn_second(PyObject* label, Py_hash_t hash) {
-        const auto unturned = std::make_tuple(learner, weights, sums, bias, bias_sums, mistakes);
+        const auto unturned = std::make_tuple(learner, bias, bias_sums, mistakes);
+        const auto w = used_rows(weights), u = used_rows(sums);
+        const size_t room = weights.size();
         labels.push_back({nb::borrow(label), hash});
         std::swap(labels[0], labels[1]);
         try {
@@ -268,7 +302,9 @@ class OnlineLearner {
             learn_row(0);
         } catch (...) {
             labels.erase(labels.begin());
-            std::tie(learner, weights, sums, bias, bias_sums, mistakes) = unturned;
+            std::tie(learner, bias, bias_sums, mistakes) = unturned;
+            weights = Table(room), sums = Table(average ? room : 0);
+            put_rows(w, weights), put_rows(u, sums);
             point();
             throw;
         }
@@ -410,21 +446,33 @@ class OnlineLearner {
     // Of the weights and the table, without the names themselves.
     size_t bytes() const {
         size_t doubles = 0;
-        for (const auto* v : {&weights, &sums, &bias, &bias_sums, &mean, &mean_bias}) doubles += v->capacity();
+        for (const auto* v : {&bias, &bias_sums, &mean, &mean_bias}) doubles += v->capacity();
+        for (const auto* v : {&weights, &sums}) doubles += v->capacity();
         return sizeof *this + 8 * doubles + x.table.bytes();
     }
 
     // A copy: one row per feature (the bias: one row), one column for two classes, else one for each.
-    Matrix matrix(const std::vector<double>& from, int64_t rows) const {
-        const int64_t columns = learner.binary() ? 1 : learner.classes;
-        auto* copy = new std::vector<double>(size_t(rows * columns));
+    template <class From>
+    Matrix matrix(const From& from, int64_t rows) const {
+        auto* copy = new std::vector<double>(size_t(rows * columns()));
         nb::capsule owner(copy, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
         for (int64_t j = 0; j < rows; ++j)
-            std::copy_n(from.begin() + j * learner.stride, columns, copy->begin() + j * columns);
-        return Matrix(copy->data(), {size_t(rows), size_t(columns)}, owner);
+            std::copy_n(from.begin() + j * learner.stride, columns(), copy->begin() + j * columns());
+        return Matrix(copy->data(), {size_t(rows), size_t(columns())}, owner);
+    }
+    // Of a table only the rows that are not zero: their numbers, and what they hold.
+    nb::object sparse_matrix(const Table& from) const {
+        auto* rows = new Rows(used_rows(from));
+        nb::capsule owner(rows, [](void* p) noexcept { delete static_cast<Rows*>(p); });
+        const size_t n = rows->places.size();
+        return nb::make_tuple(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(rows->places.data(), {n}, owner),
+                              Matrix(rows->values.data(), {n, size_t(columns())}, owner));
     }
 
-    nb::dict get_state() const {
+    nb::dict get_state(bool sparse) const {
+        auto table = [&](const Table& from) {
+            return sparse ? sparse_matrix(from) : nb::cast(matrix(from, learner.features));
+        };
         nb::dict s;
         s["classes"] = classes();
         s["names"] = names();
@@ -433,10 +481,10 @@ class OnlineLearner {
             aliases.append(nb::make_tuple(nb::handle(key), value ? nb::handle(value) : nb::none(), j));
         });
         s["aliases"] = aliases;
-        s["weights"] = matrix(weights, learner.features);
+        s["weights"] = table(weights);
         s["bias"] = matrix(bias, 1);
         if (average) {
-            s["weight_sums"] = matrix(sums, learner.features);
+            s["weight_sums"] = table(sums);
             s["bias_sums"] = matrix(bias_sums, 1);
         }
         s["visits"] = learner.visits;
@@ -482,13 +530,22 @@ class OnlineLearner {
             x.table.add(FeatureTable::hash(text(key), second), text(key), second, j);
         }
         set_features(x.features());
-        auto load = [&](const char* name, std::vector<double>& to, int64_t rows) {
-            auto from = nb::cast<Floats>(s[name]);
-            const int64_t columns = learner.binary() ? 1 : learner.classes;
-            if (int64_t(from.size()) != rows * columns)
-                throw std::invalid_argument(std::string(name) + " does not fit the names and classes");
-            for (int64_t j = 0; j < rows; ++j)
-                std::copy_n(from.data() + j * columns, columns, to.begin() + j * learner.stride);
+        auto load = [&](const char* name, auto& to, int64_t rows) {
+            nb::object given = s[name];
+            std::optional<Places> places;
+            if (nb::isinstance<nb::tuple>(given)) {  // of the rows that are not zero
+                places = nb::cast<Places>(given[0]);
+                given = given[1];
+            }
+            auto from = nb::cast<Floats>(given);
+            const int64_t n = places ? int64_t(places->size()) : rows;
+            bool fits = int64_t(from.size()) == n * columns();
+            for (int64_t i = 0; fits && places && i < n; ++i)
+                fits = places->data()[i] >= 0 && places->data()[i] < rows;
+            if (!fits) throw std::invalid_argument(std::string(name) + " does not fit the names and classes");
+            for (int64_t i = 0; i < n; ++i)
+                std::copy_n(from.data() + i * columns(), columns(),
+                            to.begin() + (places ? places->data()[i] : i) * learner.stride);
         };
         load("weights", weights, learner.features);
         load("bias", bias, 1);

@@ -456,7 +456,7 @@ class KernelPerceptron(RowClassifier):
         self = cls(**params | said)
         check_parameters(self, cls._names, cls._table)
         self.n_features_in_ = model.n_features
-        if model.features.kind != "numbered":
+        if model.features.kind != "numbered" and not model.features.hashed:
             names = model.features.names(range(model.n_features))
             self.feature_names_in_ = np.array(names, dtype=object)
         self.features_ = model.features

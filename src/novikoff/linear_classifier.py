@@ -101,7 +101,7 @@ class LinearClassifier(PerceptronClassifier):
         if params["fit_intercept"] and params.get("intercept_scaling", 1.0) ** 2 != settings.bias_square:
             params["intercept_scaling"] = math.sqrt(settings.bias_square)
         names = None
-        if linear.features.kind != "numbered":
+        if linear.features.kind != "numbered" and not linear.features.hashed:  # hashed columns have no own names
             names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
         self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
         self.features_ = linear.features
@@ -208,8 +208,8 @@ class LinearClassifier(PerceptronClassifier):
     def _scorer(self) -> Scorer:
         force = self._in_force
         if force.scorer is None:
-            if force.assigned is None and not self._model.settings.average:
-                force.scorer = self._model.scorer(averaged=False)
+            if force.assigned is None:
+                force.scorer = self._model.scorer(averaged=self._model.settings.average)
             else:
                 coef, intercept = self._pair("coef_")
                 coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)

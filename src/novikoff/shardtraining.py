@@ -21,11 +21,12 @@ from novikoff.arrays import digest_of
 from novikoff.labels import Labels, Renaming, StreamClasses
 from novikoff.ledger import Ledger
 from novikoff.mixing import Ask, Method, Outcome, Standing, Table
-from novikoff.model import Floats, Ints, Learner, Model, Settings, width, zeros
+from novikoff.model import Floats, Ints, Learner, Model, Settings, width
 from novikoff.scaling import Scaling
 from novikoff.sources.source import Source
 from novikoff.streaming import SourceExamples
 from novikoff.training import ArrayExamples, Examples, Fitting, Found, Plan, Run, judge, smallest
+from novikoff.zerotables import zeros
 
 
 # ---- shards --------------------------------------------------------------------------------------------

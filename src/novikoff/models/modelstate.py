@@ -21,6 +21,7 @@ from novikoff.outward import at_most
 from novikoff.parameters import MULTICLASS, RULES, TIES
 from novikoff.sources.features import Features
 from novikoff.training import Run
+from novikoff.zerotables import Rows, used_rows
 
 State = tuple[Facts, Arrays]
 
@@ -128,26 +129,47 @@ def together(parts: dict[str, State]) -> State:
 # ---- weights -----------------------------------------------------------------------------------------
 def pack_rows(name: str, rows: Floats) -> Arrays:
     """A matrix as it is, or, where that is smaller, only its rows that are not 0 and their numbers."""
-    bits = np.ascontiguousarray(rows).view(np.int64)
-    used = np.flatnonzero(bits.any(axis=1))  # by bits: a negative zero is kept
-    if (1 + rows.shape[1]) * len(used) < rows.size:
-        return {f"{name}.rows": used.astype(np.int64), f"{name}.values": rows[used]}
-    return {name: rows}
+    return pack_columns(name, list(rows.T))
 
 
-def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> None:
-    """Write the matrix of n rows, column by column, into the views `out`."""
+def pack_columns(name: str, columns: list[Floats], used: Rows | None = None) -> Arrays:
+    """The same of a matrix by its columns; `used`: rows beside which all are zero, where that is known."""
+    n = len(columns[0])
+    if used is None:
+        used = used_rows(*(column[:, None] for column in columns))
+    return pack_used(name, n, used, np.stack([column[used] for column in columns], axis=-1))
+
+
+def pack_used(name: str, n: int, used: Rows, values: Floats) -> Arrays:
+    """The same of a matrix of n rows by some of them, beside which all are zero."""
+    held = np.ascontiguousarray(values).view(np.int64).any(axis=1)  # by bits: a negative zero is kept
+    if (1 + values.shape[1]) * np.count_nonzero(held) < n * values.shape[1]:
+        return {f"{name}.rows": used[held].astype(np.int64, copy=False), f"{name}.values": values[held]}
+    whole = np.zeros((n, values.shape[1]))
+    whole[used] = values
+    return {name: whole}
+
+
+def rows_from_state(name: str, arrays: Arrays, n: int, k: int) -> tuple[Rows | None, Floats]:
+    """The rows of a matrix that a file has, and what they hold; without numbers where it has them all.
+
+    However many rows the matrix is said to have, this takes no more memory than the file has given it.
+    """
     if name in arrays:
-        whole = array(arrays, name, np.float64, (n, k))
-        for c, view in enumerate(out):
-            view[...] = whole[:, c]
-        return
+        return None, array(arrays, name, np.float64, (n, k))
     used = array(arrays, f"{name}.rows", np.int64, (None,))
     values = array(arrays, f"{name}.values", np.float64, (len(used), k))
     if len(used) and (used[0] < 0 or used[-1] >= n or (np.diff(used) <= 0).any()):
         raise ValueError(f"the rows of {name!r} are not increasing numbers below {n}")
+    return used, values
+
+
+def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> Rows | None:
+    """Write the matrix of n rows, column by column, into the views `out`, which are zero; the rows written to."""
+    used, values = rows_from_state(name, arrays, n, k)
     for c, view in enumerate(out):
-        view[used] = values[:, c]
+        view[slice(None) if used is None else used] = values[:, c]
+    return used
 
 
 def columns(model: Model, name: str) -> list[Floats]:
@@ -173,8 +195,9 @@ def model_state(model: Model, *, under_way: bool = False) -> State:
         "parts": parts,
     }
     arrays: Arrays = {}
+    used = model.used()
     for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + model.settings.average]:
-        arrays |= pack_rows(weights, np.stack(columns(model, weights), axis=-1))
+        arrays |= pack_columns(weights, columns(model, weights), used)
         arrays[bias] = np.stack(columns(model, bias))
     return facts, arrays
 
@@ -193,16 +216,22 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + how.average]
     for _, bias in arrays_of:  # everything small is looked at before anything large is made
         array(arrays, bias, np.float64, (k,))
+    held = [rows_from_state(weights, arrays, n_features, k)[0] for weights, _ in arrays_of]
+    rows = [used for used in held if used is not None]
+    used = np.unique(np.concatenate(rows)) if len(rows) == len(held) else None
     try:
-        model = Model(n_classes, n_features, how)
+        model = Model(n_classes, n_features, how, used)
     except MemoryError:
-        raise ValueError(f"its {k * n_features:,} weights do not fit into memory") from None
+        raise ValueError(
+            f"it claims {k * n_features:,} weights, for which this process cannot reserve the addresses: "
+            "give it more memory"
+        ) from None
     for weights, bias in arrays_of:
         unpack_rows(weights, arrays, n_features, k, columns(model, weights))
         for value, view in zip(arrays[bias], columns(model, bias), strict=True):
             view[...] = value
     for learner, part in zip(model.learners, counts, strict=True):
-        _set_counts(learner, part)
+        _set_counts(learner, part, used)
     from_zero = fact(facts, "from_zero", bool)
     model.ledger = Ledger.unknown(from_zero=from_zero)  # of a file of an earlier version
     if "ledger" in facts:
@@ -210,11 +239,14 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     return model
 
 
-def _set_counts(learner: Learner, part: Facts) -> None:
-    learner.reset_norm()
+def _set_counts(learner: Learner, part: Facts, used: Rows | None) -> None:
     native = learner.native
     for name in ("visits", "mistakes", "updates", "most_stored"):
         setattr(native, name, count(part, name))
+    if used is None:
+        learner.reset_norm()
+    else:
+        learner.tell_used(used)
     native.ties = count(part, "ties") if "ties" in part else 0
     for name in ("step_sum", "radius", "largest_row"):
         setattr(native, name, number(part, name, 0.0))
