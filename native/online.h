@@ -40,6 +40,7 @@ class OnlineLearner {
     int64_t mistakes = 0;  // progressive
     int64_t ties = 0;      // those at a score of 0, while one class was known
     bool wide = false;     // sizes were seen from which an update could overflow
+    bool untouched = true; // the tables are all zero
     DictRow x;             // the row at hand
     // its averaged weights, and the places 0, 1, 2, ... where they are
     std::vector<double> mean, mean_bias;
@@ -51,10 +52,6 @@ class OnlineLearner {
         learner.bias = bias.data();
         learner.weight_sums = average ? sums.data() : nullptr;
         learner.bias_sums = average ? bias_sums.data() : nullptr;
-    }
-
-    static bool all_zero(const double* v, int64_t n) {  // by bits: a negative zero is none
-        return std::all_of(v, v + n, [](double x) { return x == 0 && !std::signbit(x); });
     }
 
     void set_features(int64_t d) {
@@ -73,14 +70,13 @@ class OnlineLearner {
         const int64_t old = learner.stride, stride = now == 2 ? 1 : (now + 3) / 4 * 4;
         auto wider = [&](const auto& v) {
             std::decay_t<decltype(v)> out(v.size() / size_t(old) * size_t(stride));
-            for (size_t j = 0; j < v.size() / size_t(old); ++j) {
-                const double* from = v.data() + j * size_t(old);
-                if (all_zero(from, old)) continue;  // and so it stays
+            if (untouched) return out;
+            for_each_used(v.data(), v.size() / size_t(old), size_t(old), [&](size_t j, const double* from) {
                 double* to = out.data() + j * size_t(stride);
                 if (was == 2) to[0] = 0.0 - from[0], to[1] = from[0];
                 else if (now == 2) to[0] = from[1];
                 else std::copy(from, from + std::min(was, now), to);
-            }
+            });
             return out;
         };
         if (stride != old) {
@@ -104,12 +100,11 @@ class OnlineLearner {
     int64_t columns() const { return learner.binary() ? 1 : learner.classes; }
     Rows used_rows(const Table& from) const {
         Rows out;
-        for (int64_t j = 0; j < int64_t(from.size()) / learner.stride; ++j) {
-            const double* const row = from.data() + j * learner.stride;
-            if (all_zero(row, columns())) continue;
-            out.places.push_back(j);
+        const auto stride = size_t(learner.stride);
+        for_each_used(from.data(), from.size() / stride, stride, [&](size_t j, const double* row) {
+            out.places.push_back(int64_t(j));
             out.values.insert(out.values.end(), row, row + columns());
-        }
+        });
         return out;
     }
     void put_rows(const Rows& from, Table& to) const {
@@ -271,6 +266,7 @@ class OnlineLearner {
             touched(*before, [](double* here, double* kept, size_t n) { std::copy(here, here + n, kept); });
         }
         const int64_t mistakes_before = learner.mistakes, ties_before = learner.ties;
+        untouched = false;
         const Visits visit{&y, nullptr, nullptr, 0, 1};
         const Outcome outcome = learner.binary() ? epoch<true, true>(learner, one, visit)
                                                  : epoch<true, false>(learner, one, visit);
@@ -547,6 +543,7 @@ class OnlineLearner {
                 std::copy_n(from.data() + i * columns(), columns(),
                             to.begin() + (places ? places->data()[i] : i) * learner.stride);
         };
+        untouched = false;
         load("weights", weights, learner.features);
         load("bias", bias, 1);
         if (average) {

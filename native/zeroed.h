@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
@@ -43,6 +45,27 @@ struct Zeroed {
     friend bool operator==(const Zeroed&, const Zeroed&) { return true; }
     friend bool operator!=(const Zeroed&, const Zeroed&) { return false; }
 };
+
+// f(j, row) for the rows of a table that are not zero; a negative zero is none. Zeros are passed by a page at a time.
+template <class F>
+void for_each_used(const double* table, size_t rows, size_t stride, F&& f) {
+    auto zero = [](const double* v, size_t n) {
+        uint64_t any = 0;
+        for (size_t i = 0; i < n; ++i) {
+            uint64_t bits;
+            std::memcpy(&bits, v + i, sizeof bits);
+            any |= bits;
+        }
+        return any == 0;
+    };
+    const size_t together = std::max<size_t>(512 / stride, 1);
+    for (size_t begin = 0; begin < rows; begin += together) {
+        const size_t end = std::min(begin + together, rows);
+        if (zero(table + begin * stride, (end - begin) * stride)) continue;
+        for (size_t j = begin; j < end; ++j)
+            if (!zero(table + j * stride, stride)) f(j, table + j * stride);
+    }
+}
 
 // It must only grow: what was cut off would not be zero when it came back.
 template <class T>

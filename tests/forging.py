@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -53,9 +54,11 @@ def hashed(facts: Any, arrays: Any) -> None:
 
 
 def table(facts: Any, arrays: Any) -> None:
-    state = facts["features"]["state"]
-    state["hash_bits"] = BITS
-    facts["model"]["n_features"] = WIDE + len([c for c in state["columns"] if c[1] == "number"])
+    facts["features"]["state"]["vocabulary"]["hash_bits"] = BITS
+    facts["model"]["n_features"] = WIDE
+    del arrays["features.name_columns"]
+    arrays["features.names"], arrays["features.name_offsets"] = np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    arrays["features.name_columns"] = np.zeros(0, np.int64)
     spread(arrays, "model.weights", WIDE)
 
 
@@ -272,10 +275,11 @@ def measured(path: Path) -> dict[str, Any]:
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     rose: dict[str, Any] = {}
-    before = peak()
+    before, at = peak(), time.perf_counter()
     try:
         for step in steps(path):
             rose[step], before = peak() - before, peak()
+            rose[step+" s"], at = time.perf_counter()-at, time.perf_counter()
     except ValueError as error:
         rose["error"] = str(error)
     return rose

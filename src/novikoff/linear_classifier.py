@@ -16,7 +16,7 @@ from novikoff.labels import Classes
 from novikoff.model import Floats, Model, Scorer
 from novikoff.models.linear import LinearModel
 from novikoff.models.loading import load_linear
-from novikoff.parameters import check_parameters
+from novikoff.parameters import check_parameters, said_by_file
 from novikoff.training import Run
 
 
@@ -90,7 +90,7 @@ class LinearClassifier(PerceptronClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = {name: value for name, value in linear.parameters.items() if name in cls._names}
+        params = said_by_file(linear.parameters, cls._names)
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         settings = linear.model.settings  # what was learned with has the last word

@@ -44,7 +44,7 @@ def zeros(
 
 def _worth_huge_pages(used: Rows, row_bytes: int) -> bool:
     pages = np.count_nonzero(np.diff(used * row_bytes // HUGE_PAGE)) + 1
-    return pages * HUGE_PAGE <= SPARE * len(used) * row_bytes
+    return bool(pages * HUGE_PAGE <= SPARE * len(used) * row_bytes)
 
 
 def is_large(table: npt.NDArray[Any]) -> bool:
