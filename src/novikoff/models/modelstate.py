@@ -20,12 +20,14 @@ from novikoff.models.modelfile import Arrays, Facts
 from novikoff.outward import at_most
 from novikoff.parameters import MULTICLASS, RULES, TIES
 from novikoff.sources.features import Features
-from novikoff.training import Run
+from novikoff.training import Record, Run
 from novikoff.zerotables import Rows, used_rows
 
 State = tuple[Facts, Arrays]
 
+MOST = 1 << 62  # of what is counted: so that learning on cannot overflow an int64
 LARGEST = 1 << 34  # weights of a model (128 GiB): what claims more is not believed
+MOST_HASH_BITS, MOST_NGRAMS = 30, 5  # as parameters.py has them
 CLASS_TYPES = (*(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)), "bool", "float32", "float64")
 
 # Kinds of features and scaling, and the classes that read them; loaded only when a file has one.
@@ -48,7 +50,7 @@ def fact(facts: Facts, name: str, kind: type | tuple[type, ...]) -> Any:
     return value
 
 
-def count(facts: Facts, name: str, least: int = 0, most: int = 2**63 - 1) -> int:
+def count(facts: Facts, name: str, least: int = 0, most: int = MOST) -> int:
     """A whole number in this range."""
     value: int = fact(facts, name, int)
     if not least <= value <= most:
@@ -56,9 +58,29 @@ def count(facts: Facts, name: str, least: int = 0, most: int = 2**63 - 1) -> int
     return value
 
 
+def counts(facts: Facts, name: str, n: int) -> list[int]:
+    """So many whole numbers."""
+    values = fact(facts, name, list)
+    if len(values) != n:
+        raise ValueError(f"{name} is {_short(values)}, expected {n} whole numbers")
+    return [count({name: value}, name) for value in values]
+
+
+def digest_of_rows(facts: Facts, name: str) -> tuple[int, int]:
+    """The digest of some rows, and how many they were."""
+    match facts.get(name):
+        case [str(digest), n] if len(digest) == 16 and set(digest) <= set("0123456789abcdef"):
+            return int(digest, 16), count({name: n}, name)
+    raise ValueError(f"{name} is {_short(facts.get(name))}, expected 16 hexadecimal digits and a number")
+
+
 def number(facts: Facts, name: str, least: float = -math.inf) -> float:
     """A number, not NaN and not below `least`."""
-    value = float(fact(facts, name, (float, int)))
+    given = fact(facts, name, (float, int))
+    try:
+        value = float(given)
+    except OverflowError:
+        raise ValueError(f"{name} is {_short(given)}, expected a number that float64 holds") from None
     if not value >= least:
         raise ValueError(f"{name} is {value}, expected a number ≥ {least:g}")
     return value
@@ -104,7 +126,10 @@ def refuse_unknown(facts: Facts, known: Iterable[str], what: str) -> None:
 
 
 def _short(value: Any) -> str:
-    text = "missing" if value is None else repr(value)
+    try:
+        text = "missing" if value is None else repr(value)
+    except ValueError:  # an int of thousands of digits
+        text = f"an integer of {value.bit_length():,} bits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -210,9 +235,9 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     k = 1 if n_classes == 2 else n_classes
     if k * n_features > LARGEST:
         raise ValueError(f"claims {n_features:,} features and {n_classes:,} classes, expected fewer")
-    counts = fact(facts, "parts", list)
-    if len(counts) != parts or not all(isinstance(part, dict) for part in counts):
-        raise ValueError(f"parts has {len(counts)} entries, expected {parts}")
+    said = fact(facts, "parts", list)
+    if len(said) != parts or not all(isinstance(part, dict) for part in said):
+        raise ValueError(f"parts has {len(said)} entries, expected {parts}")
     arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + how.average]
     for _, bias in arrays_of:  # everything small is looked at before anything large is made
         array(arrays, bias, np.float64, (k,))
@@ -230,7 +255,7 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
         unpack_rows(weights, arrays, n_features, k, columns(model, weights))
         for value, view in zip(arrays[bias], columns(model, bias), strict=True):
             view[...] = value
-    for learner, part in zip(model.learners, counts, strict=True):
+    for learner, part in zip(model.learners, said, strict=True):
         _set_counts(learner, part, used)
     from_zero = fact(facts, "from_zero", bool)
     model.ledger = Ledger.unknown(from_zero=from_zero)  # of a file of an earlier version
@@ -248,6 +273,8 @@ def _set_counts(learner: Learner, part: Facts, used: Rows | None) -> None:
     else:
         learner.tell_used(used)
     native.ties = count(part, "ties") if "ties" in part else 0
+    if not native.mistakes <= native.updates:
+        raise ValueError(f"it has {native.mistakes:,} mistakes, expected no more than its {native.updates:,} updates")
     for name in ("step_sum", "radius", "largest_row"):
         setattr(native, name, number(part, name, 0.0))
     if "drift" in part:
@@ -256,13 +283,7 @@ def _set_counts(learner: Learner, part: Facts, used: Rows | None) -> None:
     else:
         widen(native)
     if "filter" in part:
-        close = fact(part, "fallbacks", list)
-        if len(close) != 2:
-            raise ValueError(f"fallbacks is {_short(close)}, expected two numbers")
-        native.fallbacks = (
-            count({"fallbacks": close[0]}, "fallbacks"),
-            count({"fallbacks": close[1]}, "fallbacks"),
-        )
+        native.fallbacks = tuple(counts(part, "fallbacks", 2))
         known = fact(part, "filter", list)
         expected = len(native.filter)  # the last came later
         if len(known) not in (expected, expected - 1) or not all(type(v) is float for v in known):
@@ -282,6 +303,14 @@ def widen(native: Any) -> None:
     native.drift = 1.01 * (native.updates + 3) * 2.0**-53 * native.radius * native.step_sum
 
 
+def _finite(facts: Facts, name: str, *, zero: bool = True) -> float:
+    """A number of (0, ∞), or of [0, ∞)."""
+    value = number(facts, name, 0.0)
+    if math.isinf(value) or not (value or zero):
+        raise ValueError(f"{name} is {value}, expected a finite number {'≥' if zero else '>'} 0")
+    return value
+
+
 def settings(facts: Facts) -> Settings:
     """How a learner decides and steps. What a file does not have, being older, is as it has always been."""
     refuse_unknown(facts, (field.name for field in fields(Settings)), "settings")
@@ -289,9 +318,9 @@ def settings(facts: Facts) -> Settings:
     return Settings(
         rule=choice(facts, "rule", RULES),
         ties=choice(facts, "ties", TIES),
-        margin=number(facts, "margin", 0.0),
-        C=number(facts, "C", 0.0),
-        bias_square=number(facts, "bias_square", 0.0),
+        margin=_finite(facts, "margin"),
+        C=_finite(facts, "C", zero=False),
+        bias_square=_finite(facts, "bias_square"),
         average=fact(facts, "average", bool),
         multiclass=choice(facts, "multiclass", MULTICLASS),
     )
@@ -316,13 +345,21 @@ def run_state(run: Run) -> State:
     return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
 
 
-def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
-    """The run that `run_state` was taken from, less its seconds."""
-    history = fact(facts, "history", list)
+def records(facts: Facts) -> list[Record]:
+    """A history: of each epoch numbers by name."""
+    history: list[Record] = fact(facts, "history", list)
     for record in history:
-        good = isinstance(record, dict) and all(type(v) in (int, float) for v in record.values())
+        good = isinstance(record, dict) and all(
+            type(v) is float or (type(v) is int and -MOST <= v <= MOST) for v in record.values()
+        )
         if not good or not {"mistakes", "updates"} <= record.keys():
             raise ValueError(f"history has {_short(record)}, expected numbers with mistakes and updates")
+    return history
+
+
+def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
+    """The run that `run_state` was taken from, less its seconds."""
+    history = records(facts)
     witness = None
     if "witness_bias" in arrays and model is not None:
         k = 1 if model.n_classes == 2 else model.n_classes
@@ -340,7 +377,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         training_errors=errors if errors is None else count(facts, "training_errors"),
         n_rows=count(facts, "n_rows"),
         as_given=fact(facts, "as_given", bool),
-        heaviest=number(facts, "heaviest", 0.0),
+        heaviest=_finite(facts, "heaviest"),
         shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
         n_shards=count(facts, "n_shards") if "n_shards" in facts else 0,
         mixed=number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
@@ -401,10 +438,31 @@ def features_state(features: Features) -> State:
 def features_from_state(facts: Facts, arrays: Arrays, n_features: int | None) -> Features:
     """The features that `features_state` was taken from: as many as there are weights, if known."""
     kind = choice(facts, "kind", ("numbered", "named", "table", "templates"))
-    features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays)
+    state = fact(facts, "state", dict)
+    _check_features(kind, state)
+    features: Features = _believe(_home(kind), "features", state, arrays)
     if n_features is not None and features.n_columns != n_features:
         raise ValueError(f"it has {features.n_columns:,} features by name, but weights for {n_features:,}")
     return features
+
+
+def _check_features(kind: str, state: Facts) -> None:
+    """Sizes and types, before anything is made from them."""
+    if kind == "numbered":
+        count(state, "n_columns", 0, LARGEST), fact(state, "zero_based", bool)
+        return
+    if kind == "table":
+        recipe = fact(state, "table", dict)
+        fact(recipe, "columns", list), fact(recipe, "has_names", bool)
+        count(recipe, "ngrams", 1, MOST_NGRAMS)
+        state = fact(state, "vocabulary", dict)
+    if state.get("hash_bits") is not None:
+        count(state, "hash_bits", 1, MOST_HASH_BITS)
+    count(state, "seed", 0, 2**64 - 1)
+    if kind == "templates":
+        fact(state, "templates", str)
+        for n in fact(state, "n_values", list) if state.get("hash_bits") is None else ():
+            count({"n_values": n}, "n_values")
 
 
 def scaling_from_state(facts: Facts, arrays: Arrays, n_features: int | None = None) -> Any:
