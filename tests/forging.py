@@ -76,14 +76,17 @@ def online_kernel(facts: Any, arrays: Any) -> None:
     arrays["learner.vectors.indices"] = indices * (WIDE // 32)
 
 
-def tagger(facts: Any, arrays: Any) -> None:
-    facts["features"]["state"]["hash_bits"] = BITS
-    arrays["pairs.place"] = np.linspace(0, WIDE - 1, len(arrays["pairs.place"])).astype(np.int64)
+def tagger(facts: Any, arrays: Any, bits: int = BITS) -> None:
+    facts["features"]["state"]["hash_bits"] = bits
+    for name in ("names", "name_columns"):
+        arrays[f"features.{name}"] = arrays.get(f"features.{name}", np.zeros(0, np.uint8))[:0]
+    arrays["features.name_offsets"] = np.zeros(1, np.int64)
+    arrays["pairs.place"] = np.linspace(0, (1 << bits) - 1, len(arrays["pairs.count"])).astype(np.int64)
 
 
-def templates(facts: Any, arrays: Any) -> None:
-    facts["features"]["state"]["hash_bits"] = BITS
-    arrays["pairs.place"] = np.linspace(0, WIDE - 1, len(arrays["pairs.count"])).astype(np.int64)
+def tagger_to_go_on(facts: Any, arrays: Any) -> None:
+    """Of which learning reserves, and does not take, a row of labels for every feature."""
+    tagger(facts, arrays, 22)
 
 
 def trees(facts: Any, arrays: Any) -> None:
@@ -155,10 +158,12 @@ FORGERIES: dict[str, tuple[str, Callable[[Any, Any], None]]] = {
     "online-kernel": ("online-kernel-hashed", online_kernel),
     "online-kernel-counts": ("online-kernel-hashed", counted),
     "tagger": ("tagger-averaged-hashed", tagger),
-    "tagger-templates": ("tagger-templates", templates),
+    "tagger-templates": ("tagger-templates", tagger),
+    "tagger-goes-on": ("tagger-averaged-hashed", tagger_to_go_on),
     "trees": ("structured-trees", trees),
     "trees-averaged": ("structured-trees", averaged_trees),
     "kernel": ("kernel-poly", sparse_supports),
+    "kernel-laplacian": ("kernel-laplacian", sparse_supports),
     "kernel-counts": ("kernel-rbf", counted),
     "kernel-steep": ("kernel-poly", steep),
     "kernel-precomputed": ("kernel-precomputed", many_columns),
@@ -213,10 +218,14 @@ def steps(path: Path) -> Iterator[str]:
         yield "predict"
         inspect._tagger(path, 5, True)
         yield "inspect"
+        tagged.save(again)
+        yield "save"
+        if "goes-on" not in path.name:
+            return
         tagged.partial_fit(sentence, [["NOUN", "NOUN"]])
         yield "learn"
         tagged.save(again)
-        yield "save"
+        yield "save again"
     elif kind == "structured":
         structured: Any = novikoff.StructuredPerceptron.load(path)
         yield "load"

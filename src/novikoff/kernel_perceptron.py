@@ -442,7 +442,7 @@ class KernelPerceptron(RowClassifier):
             if not isinstance(model, KernelModel):
                 raise ValueError("holds a linear model: load it as a Perceptron.")
             return cls.from_model(model)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     @classmethod

@@ -65,7 +65,7 @@ class LinearClassifier(PerceptronClassifier):
         linear = load_linear(path)
         try:
             return cls.from_linear(linear)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     def to_linear(self) -> LinearModel:

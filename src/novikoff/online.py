@@ -279,7 +279,8 @@ class OnlinePerceptron(_core.OnlineLearner):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"attributes": dict(self.__dict__), "core": self._get_state(sparse=True)}
+        hashed = self.hash_bits is not None
+        return {"attributes": dict(self.__dict__), "core": self._get_state(sparse=hashed)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = state["attributes"]

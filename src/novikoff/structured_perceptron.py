@@ -265,7 +265,7 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         self = cls(model.problem, **said_by_file(model.parameters, set(cls._names) - {"problem"}))
         try:
             check_parameters(self, cls._names, STRUCTURED_PARAMETERS)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"{fspath(path)}: {error}") from None
         self._set(model.problem, model.learner, model.run)
         return self

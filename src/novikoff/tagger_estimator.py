@@ -143,7 +143,7 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
         tagger = Tagger.load(path)
         try:
             return cls.from_model(tagger)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     @classmethod

@@ -273,8 +273,6 @@ def _set_counts(learner: Learner, part: Facts, used: Rows | None) -> None:
     else:
         learner.tell_used(used)
     native.ties = count(part, "ties") if "ties" in part else 0
-    if not native.mistakes <= native.updates:
-        raise ValueError(f"it has {native.mistakes:,} mistakes, expected no more than its {native.updates:,} updates")
     for name in ("step_sum", "radius", "largest_row"):
         setattr(native, name, number(part, name, 0.0))
     if "drift" in part:

@@ -151,7 +151,8 @@ class ChainWeights:
             n_features, allowed, average=self.emission_sums is not None, whole=whole and self.whole
         )
         grown.rows, used = self.rows, slice(self.rows + 1)
-        grown.slots[: len(self.slots)] = self.slots
+        given = np.flatnonzero(self.slots)  # zeros are not written: they would take memory
+        grown.slots[given] = self.slots[given]
         grown.emissions[used] = self.emissions[used]
         grown.transitions[...] = self.transitions
         if self.emission_sums is not None and grown.emission_sums is not None:
