@@ -77,7 +77,9 @@ class Keeping:
     def read(self, source: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
         facts, arrays = read_file(self.path, self.kind)
-        kept, now = modelstate.fact(facts, "parameters", dict), parse(canonical(self.parameters).encode())
+        kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
+        if not isinstance(kept, dict):
+            raise ValueError(f"{self.path}: it does not say how the fit was asked for.")
         kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,7 +48,7 @@ def _is_bool(value: Any) -> bool:
 
 def _real(low: float, *, strict: bool = False) -> Callable[[Any], bool]:
     def legal(value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or _is_bool(value) or not math.isfinite(value):
+        if not isinstance(value, numbers.Real) or _is_bool(value) or not abs(value) <= sys.float_info.max:
             return False
         return float(value) > low if strict else float(value) >= low
 
