@@ -69,7 +69,9 @@ def scorer_of(w, a, allowed):
     """Dense weights as the scorer takes them."""
     at = np.arange(len(w) + 1, dtype=np.int64) * w.shape[1]
     label = np.tile(np.arange(w.shape[1], dtype=np.int32), len(w))
-    return Scorer(Pairs(len(at) - 1, np.arange(len(at) - 1), at, label, w.reshape(-1), None), a, None, allowed, 0)
+    return Scorer(
+        Pairs(len(at) - 1, np.arange(len(at) - 1), at, label, w.reshape(-1), None), a, None, allowed, 0
+    )
 
 
 @given(problems(), st.booleans(), st.data())

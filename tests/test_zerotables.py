@@ -8,6 +8,8 @@ from novikoff.model import Learner, Model, Scorer, Settings, width
 from novikoff.models import modelstate
 from novikoff.zerotables import copied, side_by_side, spread, used_rows, zeros
 
+pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+
 ODD = [0.1, -0.0, 1e-310, 5e-324, -1e200, 3.0, 1e154, -0.7]
 
 

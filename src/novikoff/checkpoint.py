@@ -170,7 +170,10 @@ class Checkpoint(Keeping):
         if weight is not None:
             said = modelstate.fact(facts, "class_weight", dict)
             weight = {label: modelstate.number(said, label, 0.0) for label in said}
-        surveyed, heaviest = modelstate.fact(facts, "surveyed", bool), modelstate.number(facts, "heaviest", 0.0)
+        surveyed, heaviest = (
+            modelstate.fact(facts, "surveyed", bool),
+            modelstate.number(facts, "heaviest", 0.0),
+        )
         visited, rows = modelstate.count(facts, "visited"), modelstate.count(facts, "rows")
         history, before = modelstate.records(facts), modelstate.counts(facts, "before", 2)
         began, settled = (

@@ -101,7 +101,9 @@ class LinearClassifier(PerceptronClassifier):
         if params["fit_intercept"] and params.get("intercept_scaling", 1.0) ** 2 != settings.bias_square:
             params["intercept_scaling"] = math.sqrt(settings.bias_square)
         names = None
-        if linear.features.kind != "numbered" and not linear.features.hashed:  # hashed columns have no own names
+        if (
+            linear.features.kind != "numbered" and not linear.features.hashed
+        ):  # hashed columns have no own names
             names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
         self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
         self.features_ = linear.features

@@ -101,7 +101,9 @@ class MixingCheckpoint(Keeping):
         )
         standing = Standing(count(facts, "epoch"), parts, frozenset(fact(facts, "settled", list)))
         orders = [_heard(order) for order in fact(facts, "orders", list)]
-        known = None if facts.get("seen") is None else digest_of_rows(facts, "seen")  # not in an earlier version's
+        known = (
+            None if facts.get("seen") is None else digest_of_rows(facts, "seen")
+        )  # not in an earlier version's
         copies = count(facts, "copies") if "copies" in facts else 0
         weighted = "weighted" in facts and fact(facts, "weighted", bool)
         return MixingState(table, standing, orders, records(facts), run, known, copies, weighted)

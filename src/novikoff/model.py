@@ -75,9 +75,7 @@ class Learner:
         "fallbacks",
     )
 
-    def __init__(
-        self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None
-    ) -> None:
+    def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
         """`used`: the rows that will be written to first, where it is known that these are all."""
         self.n_classes, self.settings = n_classes, settings
         self.weights = zeros((n_features, width(n_classes)), used=used)
@@ -381,9 +379,7 @@ class Scorer:
 class Model:
     """One learner, or one for each class against the rest."""
 
-    def __init__(
-        self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None
-    ) -> None:
+    def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
         self.n_classes, self.n_features, self.settings = n_classes, n_features, settings
         self.apart = settings.multiclass == "ovr" and n_classes > 2
         self.learners = [

@@ -83,7 +83,7 @@ def copied(table: Floats) -> Floats:
 
 
 def side_by_side(vectors: Sequence[Floats], used: Rows | None) -> Floats:
-    """(n,) vectors as the rows of one matrix; beside the columns `used`, if these are given, they are zero."""
+    """(n,) vectors as the rows of one matrix; beside the columns `used`, where given, they are zero."""
     if used is None:
         return np.stack(vectors)
     out: Floats = zeros((len(vectors), len(vectors[0])), used=np.zeros(0, dtype=np.int64))
