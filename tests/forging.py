@@ -1,7 +1,7 @@
 """Model files whose claims are far larger than they are, and what using them takes.
 
-`forged` writes one of each of the `FORGERIES`. As a script, ``python tests/forging.py FILE...`` uses each of them
-as its reader would and prints, as JSON, by how many bytes the peak of resident memory rose at each step.
+`forged` writes one of each of the `FORGERIES`. As a script, ``python tests/forging.py FILE...`` uses each of
+them as its reader would and prints, as JSON, by how many bytes the peak of resident memory rose at each step.
 """
 
 from __future__ import annotations

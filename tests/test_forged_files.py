@@ -53,7 +53,7 @@ def rose(tmp_path_factory):
 
 @pytest.mark.parametrize("name", forging.FORGERIES)
 def test_memory_is_in_proportion_to_the_file(rose, name):
-    """Loading, predicting, inspecting, learning on, saving: of files of 2 kB that claim millions of columns."""
+    """Loading, predicting, inspecting, learning on, saving: files of 2 kB that claim millions of columns."""
     found = dict(rose[name])
     if name in forging.REFUSED:
         assert forging.REFUSED[name] in found["error"]

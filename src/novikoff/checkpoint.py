@@ -176,10 +176,7 @@ class Checkpoint(Keeping):
         )
         visited, rows = modelstate.count(facts, "visited"), modelstate.count(facts, "rows")
         history, before = modelstate.records(facts), modelstate.counts(facts, "before", 2)
-        began, settled = (
-            dict(modelstate.counts({name: pair}, name, 2) for pair in modelstate.fact(facts, name, list))
-            for name in ("began", "settled_at")
-        )
+        began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
         weighted = "weighted" in facts and modelstate.fact(facts, "weighted", bool)
         seen = modelstate.digest_of_rows(facts, "digest") if "digest" in facts else None
         passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
@@ -193,6 +190,12 @@ class Checkpoint(Keeping):
             fitting.digest = None
         elif fitting.digest is not None:
             fitting.digest.value, fitting.digest.count = seen
+
+
+def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
+    """Whole numbers by whole numbers."""
+    pairs = [modelstate.counts({name: pair}, name, 2) for pair in modelstate.fact(facts, name, list)]
+    return {pair[0]: pair[1] for pair in pairs}
 
 
 def _starts_as(name: str) -> Any:

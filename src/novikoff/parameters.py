@@ -46,9 +46,12 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's too
 
 
+_LARGEST: Any = sys.float_info.max  # which also an int of any size can be compared with
+
+
 def _real(low: float, *, strict: bool = False) -> Callable[[Any], bool]:
     def legal(value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or _is_bool(value) or not abs(value) <= sys.float_info.max:
+        if not isinstance(value, numbers.Real) or _is_bool(value) or not abs(value) <= _LARGEST:
             return False
         return float(value) > low if strict else float(value) >= low
 

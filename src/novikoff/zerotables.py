@@ -2,8 +2,8 @@
 
 The system gives a page when it is first written to; until then it reads as zeros. A table of 2**28 hashed
 features in which ten have a weight therefore takes ten pages, as long as nobody writes zeros where zeros are.
-What goes over whole tables goes over their used rows instead, those that hold anything but zeros: the functions
-here find them, and copy them.
+What goes over whole tables goes over their used rows instead, those that hold anything but zeros: the
+functions here find them, and copy them.
 """
 
 from __future__ import annotations

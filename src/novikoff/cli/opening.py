@@ -52,7 +52,7 @@ def source_for(
 def remembered(parameters: dict[str, Any]) -> dict[str, Any]:
     """The options of reading with which a model was made, as far as they are not the usual ones.
 
-    Not those that say what a call may use: how long lines may be, how far a file may expand, how many threads.
+    Not those that say what a call may use: length of lines, expansion of files, threads.
     """
     names = {*Reading.__dataclass_fields__, *Columns.__dataclass_fields__} - SAID_ELSEWHERE
     kept = said_by_file(parameters, names)

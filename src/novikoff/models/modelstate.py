@@ -190,7 +190,7 @@ def rows_from_state(name: str, arrays: Arrays, n: int, k: int) -> tuple[Rows | N
 
 
 def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> Rows | None:
-    """Write the matrix of n rows, column by column, into the views `out`, which are zero; the rows written to."""
+    """Write the matrix of n rows, column by column, into the views `out` of zeros; the rows written to."""
     used, values = rows_from_state(name, arrays, n, k)
     for c, view in enumerate(out):
         view[slice(None) if used is None else used] = values[:, c]
@@ -281,7 +281,8 @@ def _set_counts(learner: Learner, part: Facts, used: Rows | None) -> None:
     else:
         widen(native)
     if "filter" in part:
-        native.fallbacks = tuple(counts(part, "fallbacks", 2))
+        compensated, accumulator = counts(part, "fallbacks", 2)
+        native.fallbacks = compensated, accumulator
         known = fact(part, "filter", list)
         expected = len(native.filter)  # the last came later
         if len(known) not in (expected, expected - 1) or not all(type(v) is float for v in known):

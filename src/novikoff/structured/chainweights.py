@@ -64,7 +64,8 @@ class Pairs:
     """(feature, label) pairs whose weight is, or was, not 0, by feature.
 
     Of `n_features` those in `feature`, which rise, have any: ``feature[i]`` has the pairs ``at[i]`` to
-    ``at[i + 1]``; `w` are the last weights and `u` the sums from which the mean is made, None without averaging.
+    ``at[i + 1]``; `w` are the last weights and `u` the sums from which the mean is made, None without
+    averaging.
     """
 
     n_features: int

@@ -378,7 +378,8 @@ class ArrayLearner(Learner):
             return self.array
         used = self.used()
         held: Floats = self.array if used is None else self.array[used]
-        return held[held != 0]
+        nonzero: Floats = held[held != 0]
+        return nonzero
 
     @property
     def weights(self) -> Floats:
