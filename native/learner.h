@@ -386,7 +386,8 @@ struct Learner {
     void turn() {
         const double factor = stays_at_zero() ? 0.0 : -1.0;
         auto turned = [&](double* v, int64_t n) {
-            for (int64_t j = 0; v && j < n; ++j) v[j] = v[j] * factor + 0.0;  // no negative zeros
+            for (int64_t j = 0; v && j < n; ++j)
+                if (v[j] != 0 || std::signbit(v[j])) v[j] = v[j] * factor + 0.0;  // no negative zeros
         };
         turned(weights, features), turned(weight_sums, features);
         turned(bias, 1), turned(bias_sums, 1);

@@ -54,14 +54,48 @@ struct PyLearner : Learner {
 
     // The Frobenius norm; on the way the filter's norms are made tight again.
     double measure_norm() {
+        auto every = [&](auto&& visit) {
+            for (int64_t j = 0; j < features; ++j) visit(j);
+        };
+        return measure_norm(stride == 1 ? DenseRow<double>{weights, features, weights}.norm2() : 0, every);
+    }
+    // The same numbers, where only these rows, in their order, are not zero: no other is looked at.
+    double measure_norm_of(const Order& rows) {
+        const int64_t *const used = rows.data(), n = int64_t(rows.shape(0)), paired = features / 8 * 8;
+        for (int64_t i = 0; i < n; ++i)
+            if (used[i] < 0 || used[i] >= features || (i && used[i - 1] >= used[i]))
+                throw std::invalid_argument("rows of weights must increase and be below their number");
+        nb::gil_scoped_release nogil;
+        auto every = [&](auto&& visit) {
+            for (int64_t i = 0; i < n; ++i) visit(used[i]);
+        };
+        double sum = 0;
+        if (stride == 1) {  // added in the order of DenseRow::norm2
+            Vec part[2] = {};
+            int64_t i = 0;
+            for (; i < n && used[i] < paired; ++i) {
+                Vec w{};
+                w[used[i] % 4] = weights[used[i]];
+                Vec& to = part[used[i] / 4 % 2];
+                to = multiply_add(w, w, to);
+            }
+            sum = total(part[0] + part[1]);
+            for (; i < n; ++i) sum += weights[used[i]] * weights[used[i]];
+        }
+        return measure_norm(sum, every);
+    }
+
+  private:
+    template <class Every>
+    double measure_norm(double shared, Every&& every) {
         norm2.assign(size_t(stride), 0.0);
-        if (stride == 1) norm2[0] = DenseRow<double>{weights, features, weights}.norm2();
+        if (stride == 1) norm2[0] = shared;
         for (int64_t c = 0; c + 4 <= stride; c += 4) {
             Vec sum{};
-            for (int64_t j = 0; j < features; ++j) {
+            every([&](int64_t j) {
                 Vec w = load4(weights + j * stride + c);
                 sum = multiply_add(w, w, sum);
-            }
+            });
             store4(&norm2[size_t(c)], sum);
         }
         double all = 0;
@@ -82,7 +116,9 @@ struct PyLearner : Learner {
         Fallbacks ignored;
         return exact_norm(
             [&](auto& f) {
-                for (int64_t k = 0; k < features * stride; ++k) f(weights[k], weights[k]);
+                every([&](int64_t j) {
+                    for (int64_t k = j * stride; k < (j + 1) * stride; ++k) f(weights[k], weights[k]);
+                });
                 for (int64_t c = 0; c < stride; ++c) {
                     double b = bias2 ? bias[c] / std::sqrt(bias2) : bias[c];
                     f(b, b);
@@ -240,6 +276,10 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             const Writing change(l.in_use);
             return l.measure_norm();
         }, nb::call_guard<nb::gil_scoped_release>())
+        .def("measure_norm_of", [](PyLearner& l, const Order& rows) {
+            const Writing change(l.in_use);
+            return l.measure_norm_of(rows);
+        }, nb::arg("rows"), "The same, where only these rows, in their order, are not zero.")
         .def("take", [](PyLearner& l, const PyLearner& other) {
             if (&l == &other) return;
             const Writing change(l.in_use);
@@ -480,16 +520,16 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
 
     m.def(
         "advise_huge_pages",
-        [](const Array<double>& a) {
+        [](const Array<double>& a, bool huge) {
 #if defined(__linux__)
             const uintptr_t page = uintptr_t(1) << 21, p = uintptr_t(a.data());
             const uintptr_t first = (p + page - 1) / page * page, last = (p + a.size() * 8) / page * page;
-            if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+            if (last > first) madvise(reinterpret_cast<void*>(first), last - first, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #else
-            (void)a;
+            (void)a, (void)huge;
 #endif
         },
-        nb::arg("array"), "Ask for huge pages under a large, still untouched array.");
+        nb::arg("array"), nb::arg("huge") = true, "Ask for huge pages, or for none, under a large, still untouched array.");
 
     bind_online(m);
     bind_trees(m);

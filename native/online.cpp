@@ -114,7 +114,7 @@ void bind_online(nb::module_& m) {
              nb::arg("average"), nb::arg("hash_bits").none(), nb::arg("seed"), nb::arg("classes").none(),
              nb::arg("precedes"))
         .def("_learn_many", &OnlineLearner::learn_many, nb::arg("pairs"))
-        .def("_get_state", &OnlineLearner::get_state)
+        .def("_get_state", &OnlineLearner::get_state, nb::arg("sparse") = false)
         .def("_set_state", &OnlineLearner::set_state, nb::arg("state"))
         .def("_names", &OnlineLearner::names)
         .def("_memory", &OnlineLearner::bytes)

@@ -18,16 +18,20 @@
 
 #include "dict_row.h"
 #include "in_use.h"
+#include "zeroed.h"
 
 namespace novikoff {
 
 class OnlineLearner {
     using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
     using Floats = nb::ndarray<const double, nb::device::cpu, nb::c_contig>;
+    using Places = nb::ndarray<const int64_t, nb::device::cpu, nb::c_contig>;
 
     Learner learner;  // learns: w
     Learner reader;   // predicts: w, or the averages of the features of the row at hand
-    std::vector<double> weights, sums, bias, bias_sums;
+    using Table = ZeroTable<double>;
+    Table weights, sums;  // 2^28 hashed features take no room but where they were learned
+    std::vector<double> bias, bias_sums;
     struct Label {
         nb::object object;
         Py_hash_t hash;
@@ -38,6 +42,7 @@ class OnlineLearner {
     int64_t mistakes = 0;  // progressive
     int64_t ties = 0;      // those at a score of 0, while one class was known
     bool wide = false;     // sizes were seen from which an update could overflow
+    bool untouched = true; // the tables are all zero
     DictRow x;             // the row at hand
     InUse in_use{"the model"};
     // its averaged weights, and the places 0, 1, 2, ... where they are
@@ -66,19 +71,20 @@ class OnlineLearner {
     void set_classes(int64_t known) {
         const int64_t was = learner.classes, now = std::max<int64_t>(known, 2);
         const int64_t old = learner.stride, stride = now == 2 ? 1 : (now + 3) / 4 * 4;
-        auto wider = [&](const std::vector<double>& v) {
-            std::vector<double> out(v.size() / size_t(old) * size_t(stride));
-            for (size_t j = 0; j < v.size() / size_t(old); ++j) {
-                const double* from = v.data() + j * size_t(old);
+        auto wider = [&](const auto& v) {
+            std::decay_t<decltype(v)> out(v.size() / size_t(old) * size_t(stride));
+            if (untouched) return out;
+            for_each_used(v.data(), v.size() / size_t(old), size_t(old), [&](size_t j, const double* from) {
                 double* to = out.data() + j * size_t(stride);
                 if (was == 2) to[0] = 0.0 - from[0], to[1] = from[0];
                 else if (now == 2) to[0] = from[1];
                 else std::copy(from, from + std::min(was, now), to);
-            }
+            });
             return out;
         };
         if (stride != old) {
-            std::vector<double> w = wider(weights), b = wider(bias), ws = wider(sums), bs = wider(bias_sums);
+            Table w = wider(weights), ws = wider(sums);
+            std::vector<double> b = wider(bias), bs = wider(bias_sums);
             std::vector<double> norm2(size_t(stride), 0.0);
             for (int64_t c = 0; c < std::min(old, stride); ++c) norm2[c] = learner.norm2[c];
             if (was == 2) norm2[1] = norm2[0];
@@ -87,6 +93,27 @@ class OnlineLearner {
         learner.classes = now;
         learner.stride = stride;
         point();
+    }
+
+    // The rows of a table that are not zero, and what they hold, without padding.
+    struct Rows {
+        std::vector<int64_t> places;
+        std::vector<double> values;
+    };
+    int64_t columns() const { return learner.binary() ? 1 : learner.classes; }
+    Rows used_rows(const Table& from) const {
+        Rows out;
+        const auto stride = size_t(learner.stride);
+        for_each_used(from.data(), from.size() / stride, stride, [&](size_t j, const double* row) {
+            out.places.push_back(int64_t(j));
+            out.values.insert(out.values.end(), row, row + columns());
+        });
+        return out;
+    }
+    void put_rows(const Rows& from, Table& to) const {
+        for (size_t i = 0; i < from.places.size(); ++i)
+            std::copy_n(from.values.begin() + int64_t(i) * columns(), columns(),
+                        to.begin() + from.places[i] * learner.stride);
     }
 
     // ---- predicting --------------------------------------------------------------------------
@@ -244,6 +271,7 @@ class OnlineLearner {
             touched(*before, [](double* here, double* kept, size_t n) { std::copy(here, here + n, kept); });
         }
         const int64_t mistakes_before = learner.mistakes, ties_before = learner.ties;
+        untouched = false;
         const Visits visit{&y, nullptr, nullptr, 0, 1};
         const Outcome outcome = learner.binary() ? epoch<true, true>(learner, one, visit)
                                                  : epoch<true, false>(learner, one, visit);
@@ -264,7 +292,9 @@ class OnlineLearner {
 
     // The row at hand, gathered, is of a class that comes before the only one so far.
     __attribute__((noinline)) void learn_second(PyObject* label, Py_hash_t hash) {
-        const auto unturned = std::make_tuple(learner, weights, sums, bias, bias_sums, mistakes);
+        const auto unturned = std::make_tuple(learner, bias, bias_sums, mistakes);
+        const auto w = used_rows(weights), u = used_rows(sums);
+        const size_t room = weights.size();
         labels.push_back({nb::borrow(label), hash});
         std::swap(labels[0], labels[1]);
         try {
@@ -273,7 +303,9 @@ class OnlineLearner {
             learn_row(0);
         } catch (...) {
             labels.erase(labels.begin());
-            std::tie(learner, weights, sums, bias, bias_sums, mistakes) = unturned;
+            std::tie(learner, bias, bias_sums, mistakes) = unturned;
+            weights = Table(room), sums = Table(average ? room : 0);
+            put_rows(w, weights), put_rows(u, sums);
             point();
             throw;
         }
@@ -447,42 +479,51 @@ class OnlineLearner {
     // Of the weights and the table, without the names themselves.
     size_t bytes() const {
         size_t doubles = 0;
-        for (const auto* v : {&weights, &sums, &bias, &bias_sums, &mean, &mean_bias}) doubles += v->capacity();
+        for (const auto* v : {&bias, &bias_sums, &mean, &mean_bias}) doubles += v->capacity();
+        for (const auto* v : {&weights, &sums}) doubles += v->capacity();
         return sizeof *this + 8 * doubles + x.table.bytes();
     }
 
-    // A copy: one row per feature (the bias: one row), one column for two classes, else one for each.
-    Matrix matrix(const std::vector<double>& from, int64_t rows) const {
-        const int64_t columns = learner.binary() ? 1 : learner.classes;
-        auto* copy = new std::vector<double>(size_t(rows * columns));
-        nb::capsule owner(copy, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-        for (int64_t j = 0; j < rows; ++j)
-            std::copy_n(from.begin() + j * learner.stride, columns, copy->begin() + j * columns);
-        return Matrix(copy->data(), {size_t(rows), size_t(columns)}, owner);
+    // One row per feature (the bias: one row), one column for two classes, else one for each: all of them, or those
+    // that are not zero, with their numbers.
+    template <class From>
+    Rows all_rows(const From& from, int64_t n) const {
+        Rows out;
+        out.values.resize(size_t(n * columns()));
+        for (int64_t j = 0; j < n; ++j)
+            std::copy_n(from.begin() + j * learner.stride, columns(), out.values.begin() + j * columns());
+        return out;
     }
 
     // Of one moment: all is copied before the first container is made, which may run code of others.
-    nb::dict get_state() const {
-        const Learner learner = this->learner;
-        const int64_t mistakes = this->mistakes, ties = this->ties;
-        const bool wide = this->wide;
+    nb::dict get_state(bool sparse) const {
+        struct Part {
+            const char* name;
+            bool sparse;
+            std::unique_ptr<Rows> rows;
+        };
         struct Alias {
             nb::object key, value;
             int64_t index;
         };
+        const Learner learner = this->learner;
+        const int64_t mistakes = this->mistakes, ties = this->ties;
+        const bool wide = this->wide;
+        const auto width = size_t(columns());
         std::vector<Alias> known;
         x.table.for_each_alias([&](PyObject* key, PyObject* value, int64_t j) {
             known.push_back({nb::borrow(key), value ? nb::borrow(value) : nb::none(), j});
         });
         const std::vector<Label> labels_now = labels;
         const std::vector<nb::object> names_now = x.table.held();
-        std::vector<std::pair<const char*, Matrix>> matrices;
-        matrices.emplace_back("weights", matrix(weights, learner.features));
-        matrices.emplace_back("bias", matrix(bias, 1));
-        if (average) {
-            matrices.emplace_back("weight_sums", matrix(sums, learner.features));
-            matrices.emplace_back("bias_sums", matrix(bias_sums, 1));
-        }
+        std::vector<Part> parts;
+        auto copy = [&](const char* name, const char* bias_name, const Table& table, const std::vector<double>& biases) {
+            Rows rows = sparse ? used_rows(table) : all_rows(table, learner.features);
+            parts.push_back({name, sparse, std::make_unique<Rows>(std::move(rows))});
+            parts.push_back({bias_name, false, std::make_unique<Rows>(all_rows(biases, 1))});
+        };
+        copy("weights", "bias", weights, bias);
+        if (average) copy("weight_sums", "bias_sums", sums, bias_sums);
 
         nb::dict s;
         nb::list all, names, aliases;
@@ -492,7 +533,14 @@ class OnlineLearner {
         s["classes"] = all;
         s["names"] = names;
         s["aliases"] = aliases;
-        for (auto& [name, values] : matrices) s[name] = values;
+        for (Part& part : parts) {
+            Rows* const rows = part.rows.release();
+            nb::capsule owner(rows, [](void* p) noexcept { delete static_cast<Rows*>(p); });
+            const Matrix values(rows->values.data(), {rows->values.size() / width, width}, owner);
+            const size_t n = rows->places.size();
+            if (!part.sparse) s[part.name] = values;
+            else s[part.name] = nb::make_tuple(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(rows->places.data(), {n}, owner), values);
+        }
         s["visits"] = learner.visits;
         s["updates"] = learner.updates;
         s["mistakes"] = mistakes;
@@ -538,14 +586,24 @@ class OnlineLearner {
             x.table.add(FeatureTable::hash(text(key), second), text(key), second, j);
         }
         set_features(x.features());
-        auto load = [&](const char* name, std::vector<double>& to, int64_t rows) {
-            auto from = nb::cast<Floats>(s[name]);
-            const int64_t columns = learner.binary() ? 1 : learner.classes;
-            if (int64_t(from.size()) != rows * columns)
-                throw std::invalid_argument(std::string(name) + " does not fit the names and classes");
-            for (int64_t j = 0; j < rows; ++j)
-                std::copy_n(from.data() + j * columns, columns, to.begin() + j * learner.stride);
+        auto load = [&](const char* name, auto& to, int64_t rows) {
+            nb::object given = s[name];
+            std::optional<Places> places;
+            if (nb::isinstance<nb::tuple>(given)) {  // of the rows that are not zero
+                places = nb::cast<Places>(given[0]);
+                given = given[1];
+            }
+            auto from = nb::cast<Floats>(given);
+            const int64_t n = places ? int64_t(places->size()) : rows;
+            bool fits = int64_t(from.size()) == n * columns();
+            for (int64_t i = 0; fits && places && i < n; ++i)
+                fits = places->data()[i] >= 0 && places->data()[i] < rows;
+            if (!fits) throw std::invalid_argument(std::string(name) + " does not fit the names and classes");
+            for (int64_t i = 0; i < n; ++i)
+                std::copy_n(from.data() + i * columns(), columns(),
+                            to.begin() + (places ? places->data()[i] : i) * learner.stride);
         };
+        untouched = false;
         load("weights", weights, learner.features);
         load("bias", bias, 1);
         if (average) {

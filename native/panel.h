@@ -17,6 +17,8 @@
 
 #include "gram.h"
 #include "still_valid.h"
+#include "support_rows.h"
+#include "zeroed.h"
 
 namespace novikoff {
 
@@ -218,7 +220,7 @@ class Panel {
     static constexpr int64_t kSmall = 128;  // columns: all lines of a group stay near
     static constexpr int64_t kNear = 2048;  // columns: they stay in the second cache
     static constexpr int64_t kFew = 16;  // supports: looking for what is not zero in a dense row costs more than it saves
-    enum class Form { full, lines, placed, pairs, tiles };
+    enum class Form { full, lines, placed, pairs, tiles, merged };
     struct Group {
         int64_t first, width, begin;  // its first support, the supports there is room for, where its lines begin
     };
@@ -228,8 +230,9 @@ class Panel {
     std::vector<Group> groups;
     AlignedVector<int16_t> small;
     AlignedVector<double> values;
-    std::vector<int32_t> place;  // placed: by group and column; 0 for those it has not, whose line is zeros
+    ZeroTable<int32_t> place;  // placed: by group and column; 0 for those it has not, whose line is zeros
     std::vector<double> norm2;
+    std::vector<SparseColumns> stored;  // merged: distances of sparse rows, by the columns that they store
 
     template <class Row>
     static void spread(const Row& row, double* out, int64_t padded) {
@@ -255,7 +258,7 @@ class Panel {
     template <class Rows>
     void pack_lines(const Rows& rows, const int64_t* which) {
         cut(4);
-        if (form == Form::placed) place.assign(groups.size() * size_t(d), 0);
+        if (form == Form::placed) place = ZeroTable<int32_t>(groups.size() * size_t(d));
         for (size_t g = 0; g < groups.size(); ++g) {
             Group& group = groups[g];
             group.begin = int64_t(values.size());
@@ -271,6 +274,14 @@ class Panel {
                     values[size_t(group.begin + (at ? at[j] : j) * group.width + c - group.first)] = v;
                 });
         }
+    }
+
+    template <class Row>
+    void merge(const SupportRows& reader, const Row& row, TakenRow& x, double* out) const {
+        reader.take(row, x);
+        for (int64_t c = 0; c < m; ++c)
+            out[c] = kernel.name == KernelName::chi2 ? SupportRows::sparse_distance<true>(x.stored, stored[size_t(c)])
+                                                     : SupportRows::sparse_distance<false>(x.stored, stored[size_t(c)]);
     }
 
     void pack_pairs(const DenseRows<uint8_t>& rows, const int64_t* which) {
@@ -385,6 +396,16 @@ class Panel {
             pack_lines(rows, which);
             return;
         }
+        if (!dense && !kernel.by_product()) {  // made dense, they would take all columns that a file may claim
+            form = Form::merged;
+            const SupportRows reader(kernel, true, d);
+            TakenRow x;
+            for (int64_t c = 0; c < m; ++c) {
+                reader.take(rows[which[c]], x);
+                stored.push_back(x.stored);
+            }
+            return;
+        }
         values.resize(size_t(m * padded));
         for (int64_t c = 0; c < m; ++c) spread(rows[which[c]], values.data() + c * padded, padded);
     }
@@ -398,6 +419,8 @@ class Panel {
         AlignedVector<double> out(size_t(G * line)), wide;
         std::vector<LaneList> lanes(form == Form::lines || form == Form::placed ? G : 0);
         std::vector<PairList> pairs(form == Form::pairs ? G : 0);
+        const SupportRows reader(kernel, true, d);
+        TakenRow x;
         const bool made_dense = form == Form::tiles || form == Form::full;
         if (made_dense) wide.resize(size_t(G * padded));
         if (form == Form::pairs && !bytes) throw std::invalid_argument("rows and supports are stored in different ways");
@@ -415,6 +438,7 @@ class Panel {
                         continue;
                     }
                 if (made_dense) spread(row, wide.data() + r * padded, padded);
+                else if (form == Form::merged) merge(reader, row, x, out.data() + r * line);
                 else lanes[size_t(r)].take(row);
             }
             switch (form) {
@@ -425,6 +449,7 @@ class Panel {
                 case Form::lines: line_products<false>(lanes.data(), count, out.data()); break;
                 case Form::placed: line_products<true>(lanes.data(), count, out.data()); break;
                 case Form::pairs: pair_products(pairs.data(), count, out.data()); break;
+                case Form::merged: break;
                 case Form::tiles:  // three rows: the registers hold their sums with four supports
                     if (kernel.by_product()) products<3>(wide.data(), count, values.data(), m, padded, out.data(), line);
                     break;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gram.h"
+#include "zeroed.h"
 
 namespace novikoff {
 
@@ -24,7 +25,7 @@ struct SparseColumns {
 
 // A row at hand: all columns, and of a sparse row also the stored ones.
 struct TakenRow {
-    std::vector<double> dense;
+    ZeroTable<double> dense;  // of a sparse row only what it stores takes room
     SparseColumns stored;
     std::vector<int64_t> order;
     double norm2 = 0;
@@ -36,6 +37,7 @@ class SupportRows {
     std::vector<double> norm2;
     int64_t padded = 0;
 
+  public:
     // |x - z|_1, or sum (x - z)^2 / (x + z), over the columns that either row stores.
     template <bool Chi2>
     static double sparse_distance(const SparseColumns& x, const SparseColumns& z) {
@@ -52,6 +54,7 @@ class SupportRows {
         return (lane[0] + lane[1]) + (lane[2] + lane[3]);
     }
 
+  private:
     static double sparse_product(const double* x, const SparseColumns& z) {
         double lane[4] = {};
         const int64_t* at = z.index.data();

@@ -102,29 +102,32 @@ struct PyLearner : TaggerLearner<W> {
     }
 };
 
-// The weights that are or were not 0: (at, label, w, u), the first with features + 1 places.
+// The weights that are or were not 0: (feature, at, label, w, u), the first being the features that have any.
 template <class W>
 nb::tuple pairs(const PyLearner<W>& l) {
-    Growing<int64_t> at;
+    Growing<int64_t> feature, at;
     Growing<int32_t> label;
     Growing<double> w, u;
     const Reading read(l.in_use);
     {
         nb::gil_scoped_release nogil;
-        int64_t* const out = at.extend(size_t(l.features) + 1);
-        out[0] = 0;
+        at.push(0);
         for (int64_t f = 0; f < l.features; ++f) {
+            if (!l.slots[f]) continue;
             const int64_t row = l.slots[f] * l.stride;
-            for (int64_t j = row; row && j < row + l.labels; ++j) {
+            for (int64_t j = row; j < row + l.labels; ++j) {
                 if (l.w[j] == 0 && (!l.u || l.u[j] == 0)) continue;
                 label.push(int32_t(j - row));
                 w.push(double(l.w[j]));
                 if (l.u) u.push(l.u[j]);
             }
-            out[f + 1] = int64_t(label.size());
+            if (int64_t(label.size()) == at[at.size() - 1]) continue;
+            feature.push(f);
+            at.push(int64_t(label.size()));
         }
     }
-    return nb::make_tuple(hand_over(at), hand_over(label), hand_over(w), l.u ? hand_over(u) : nb::none());
+    return nb::make_tuple(l.features, hand_over(feature), hand_over(at), hand_over(label), hand_over(w),
+                          l.u ? hand_over(u) : nb::none());
 }
 
 template <class W>
@@ -143,7 +146,7 @@ void bind_learner(nb::module_& m, const char* name) {
              nb::arg("labels"), nb::arg("slots"), nb::arg("rows"), nb::arg("emissions"), nb::arg("transitions"), nb::arg("emission_sums").none(),
              nb::arg("transition_sums").none(), nb::arg("step"), nb::arg("start"), nb::arg("end"))
         .def_prop_ro("rows", reads<L>([](const L& l) { return l.rows; }))
-        .def("pairs", &pairs<W>, "Weights and sums that are not 0, by feature: (at, label, w, u or None).")
+        .def("pairs", &pairs<W>, "Weights and sums that are not 0, by feature: (features, feature, at, label, w, u or None).")
         .def(
             "epoch",
             [](L& l, const PySentences& x, const Labels& y, const std::optional<Order>& order, int64_t begin, int64_t end) {
@@ -165,18 +168,22 @@ struct PyScorer {
     TaggerScorer scorer;
     int64_t features;
 
-    PyScorer(int64_t labels, Order at, Labels label, Floats w, Matrix a, Bytes step, Bytes start, Bytes end)
-        : allowed(labels, step, start, end), scorer{weights(labels, at, label, w), checked(labels, a)},
-          features(int64_t(at.shape(0)) - 1) {}
+    PyScorer(int64_t labels, int64_t features, Order used, Order at, Labels label, Floats w, Matrix a, Bytes step,
+             Bytes start, Bytes end)
+        : allowed(labels, step, start, end), scorer{weights(labels, features, used, at, label, w), checked(labels, a)},
+          features(features) {}
 
-    static MixedWeights weights(int64_t labels, const Order& at, const Labels& label, const Floats& w) {
-        const int64_t features = int64_t(at.shape(0)) - 1, stored = int64_t(w.shape(0));
-        bool sound = features >= 0 && at.data()[0] == 0 && at.data()[features] == stored &&
+    static MixedWeights weights(int64_t labels, int64_t features, const Order& used, const Order& at,
+                                const Labels& label, const Floats& w) {
+        const int64_t n = int64_t(at.shape(0)) - 1, stored = int64_t(w.shape(0));
+        bool sound = features >= 0 && n >= 0 && n == int64_t(used.shape(0)) && at.data()[0] == 0 && at.data()[n] == stored &&
                      int64_t(label.shape(0)) == stored && stored <= std::numeric_limits<int32_t>::max();
-        for (int64_t f = 0; sound && f < features; ++f) sound = at.data()[f] <= at.data()[f + 1];
+        for (int64_t i = 0; sound && i < n; ++i)
+            sound = at.data()[i] <= at.data()[i + 1] && used.data()[i] >= 0 && used.data()[i] < features &&
+                    (!i || used.data()[i - 1] < used.data()[i]);
         for (int64_t j = 0; sound && j < stored; ++j) sound = uint32_t(label.data()[j]) < uint32_t(labels);
         if (!sound) throw std::invalid_argument("the weights of the features do not fit together");
-        return {stride_of(labels), features, at.data(), label.data(), w.data()};
+        return {stride_of(labels), features, n, used.data(), at.data(), label.data(), w.data()};
     }
     Bigrams<double> checked(int64_t labels, const Matrix& a) const {
         if (int64_t(a.shape(0)) != labels || int64_t(a.shape(1)) != stride_of(labels))
@@ -201,7 +208,8 @@ void bind_tagger(nb::module_& m) {
     bind_learner<double>(m, "TaggerLearner");
 
     nb::class_<PyScorer>(m, "TaggerScorer", "What tags: sparse weights by feature, weights of bigrams, what is allowed.")
-        .def(nb::init<int64_t, Order, Labels, Floats, Matrix, Bytes, Bytes, Bytes>(), nb::arg("labels"), nb::arg("at"),
+        .def(nb::init<int64_t, int64_t, Order, Order, Labels, Floats, Matrix, Bytes, Bytes, Bytes>(), nb::arg("labels"),
+             nb::arg("features"), nb::arg("used"), nb::arg("at"),
              nb::arg("label"), nb::arg("weights"), nb::arg("transitions"), nb::arg("step"), nb::arg("start"), nb::arg("end"))
         .def(
             "tag",

@@ -25,6 +25,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "zeroed.h"
+
 namespace novikoff {
 
 // Sentences as feature numbers, read in place: token t of sentence s, starts[s] ≤ t < starts[s + 1], has the features
@@ -158,25 +160,27 @@ class MixedWeights {
     struct Place {
         int32_t begin, count;  // of the entries; count -1: `begin` is the number of a row
     };
-    std::vector<Place> places;
+    ZeroTable<Place> places;  // by feature; none has no entries
     std::vector<Entry> entries;
     std::vector<double> rows;
 
   public:
     int64_t stride;
 
-    // Feature f has the weights w[at[f]] … w[at[f + 1] - 1], for the labels of the same places.
-    MixedWeights(int64_t stride, int64_t features, const int64_t* at, const int32_t* label, const double* w)
+    // Feature used[i], of n, has the weights w[at[i]] … w[at[i + 1] - 1], for the labels of the same places.
+    MixedWeights(int64_t stride, int64_t features, int64_t n, const int64_t* used, const int64_t* at,
+                 const int32_t* label, const double* w)
         : places(size_t(features)), stride(stride) {
-        for (int64_t f = 0; f < features; ++f) {
-            const int64_t count = at[f + 1] - at[f];
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t count = at[i + 1] - at[i];
+            Place& place = places[size_t(used[i])];
             if (3 * count >= stride) {
-                places[size_t(f)] = {int32_t(int64_t(rows.size()) / stride), -1};
+                place = {int32_t(int64_t(rows.size()) / stride), -1};
                 rows.resize(rows.size() + size_t(stride));
-                for (int64_t j = at[f]; j < at[f + 1]; ++j) rows[rows.size() - size_t(stride) + size_t(label[j])] = w[j];
+                for (int64_t j = at[i]; j < at[i + 1]; ++j) rows[rows.size() - size_t(stride) + size_t(label[j])] = w[j];
             } else {
-                places[size_t(f)] = {int32_t(entries.size()), int32_t(count)};
-                for (int64_t j = at[f]; j < at[f + 1]; ++j) entries.push_back({w[j], label[j]});
+                place = {int32_t(entries.size()), int32_t(count)};
+                for (int64_t j = at[i]; j < at[i + 1]; ++j) entries.push_back({w[j], label[j]});
             }
         }
     }

@@ -12,6 +12,7 @@
 
 #include "growing.h"
 #include "hash.h"
+#include "zeroed.h"
 
 namespace novikoff {
 
@@ -206,7 +207,7 @@ class Vocabulary {
 // so that the column can be called by it.
 class HashedNames {
     uint64_t mask, seed;
-    std::vector<uint64_t> seen;  // a bit a column
+    ZeroTable<uint64_t> seen;  // a bit a column
 
   public:
     NameList list;

@@ -573,7 +573,7 @@ def put_array(name, value):
         (put("classes", "labels", value=["a"]), None),
         (put("classes", "type", value="str"), "labels"),
         (put("features", "kind", value="os.system"), "kind is 'os.system', expected one of numbered"),
-        (put("features", "state", value={}), "features cannot be read"),
+        (put("features", "state", value={}), "n_columns is missing"),
         (put("features", "state", "n_columns", value=9), "9 features by name, but weights for 4"),
         (put("run", "history", value=[{"mistakes": "many"}]), "history has"),
         (put("run", "verdict", value="proved"), "verdict is 'proved'"),

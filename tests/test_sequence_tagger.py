@@ -293,8 +293,8 @@ def test_mistakes_keep_to_the_bound_of_collins(seed, n_words, average):
         w = tagging.scorer(model.to_model().weights(), last=True)
         labels = [[model.classes_.tolist().index(c) for c in s] for s in y]
         a, dense = w.a, np.zeros((n_words, len(model.classes_)))
-        rows = np.repeat(np.arange(len(w.pairs.at) - 1), np.diff(w.pairs.at))
-        names = model.to_model().features.names(range(len(w.pairs.at) - 1))
+        rows = np.repeat(w.pairs.feature, np.diff(w.pairs.at))
+        names = model.to_model().features.names(range(w.pairs.n_features))
         for j, c, v in zip(rows, w.pairs.label, w.w, strict=True):
             dense[int(names[j][1:]), c] = v
         rules = twin.anything(len(model.classes_))

@@ -69,7 +69,9 @@ def scorer_of(w, a, allowed):
     """Dense weights as the scorer takes them."""
     at = np.arange(len(w) + 1, dtype=np.int64) * w.shape[1]
     label = np.tile(np.arange(w.shape[1], dtype=np.int32), len(w))
-    return Scorer(Pairs(at, label, w.reshape(-1), None), a, None, allowed, 0)
+    return Scorer(
+        Pairs(len(at) - 1, np.arange(len(at) - 1), at, label, w.reshape(-1), None), a, None, allowed, 0
+    )
 
 
 @given(problems(), st.booleans(), st.data())
@@ -149,7 +151,7 @@ def test_the_lazy_mean_is_the_plain_mean_exactly_on_whole_numbers(run):
     weights, plain = train(*run)
     scorer = tagging.scorer(weights)
     dense = np.zeros((plain.n_features, plain.n_labels))
-    rows = np.repeat(np.arange(plain.n_features), np.diff(scorer.pairs.at))
+    rows = np.repeat(scorer.pairs.feature, np.diff(scorer.pairs.at))
     dense[rows, scorer.pairs.label] = scorer.w
     assert np.array_equal(dense, sum(w for w, _ in plain.trail))
     assert np.array_equal(scorer.a, sum(a for _, a in plain.trail))

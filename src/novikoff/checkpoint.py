@@ -77,13 +77,15 @@ class Keeping:
     def read(self, source: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
         facts, arrays = read_file(self.path, self.kind)
-        kept, now = facts["parameters"], parse(canonical(self.parameters).encode())
+        kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
+        if not isinstance(kept, dict):
+            raise ValueError(f"{self.path}: it does not say how the fit was asked for.")
         kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
             listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
             raise ValueError(f"{self.path}: the checkpoint is of another fit: {listed}.")
-        if facts["source"] != source:
+        if facts.get("source") != source:
             raise ValueError(f"{self.path}: the checkpoint is of other data than {name} holds now.")
         return facts, arrays
 
@@ -148,29 +150,52 @@ class Checkpoint(Keeping):
         self._digest = passing.source.digest()
         source = {"digest": self._digest, "size": passing.source.size}
         facts, arrays = self.read(source, passing.source.name)
+        try:
+            self._take(facts, arrays, fitting, passing)
+        except ValueError as error:
+            raise ValueError(f"{self.path}: {error}") from None
+
+    def _take(
+        self, facts: dict[str, Any], arrays: dict[str, Any], fitting: Fitting, passing: Passing
+    ) -> None:
+        """All of it, checked before the fit is touched."""
 
         def part(name: str) -> tuple[dict[str, Any], Any]:
             return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
 
         model = modelstate.model_from_state(*part("model"))
         labels = modelstate.classes_from_state(*part("classes"), modelstate.count(facts, "n_labels"))
+        scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
+        weight = facts.get("class_weight")
+        if weight is not None:
+            said = modelstate.fact(facts, "class_weight", dict)
+            weight = {label: modelstate.number(said, label, 0.0) for label in said}
+        surveyed, heaviest = (
+            modelstate.fact(facts, "surveyed", bool),
+            modelstate.number(facts, "heaviest", 0.0),
+        )
+        visited, rows = modelstate.count(facts, "visited"), modelstate.count(facts, "rows")
+        history, before = modelstate.records(facts), modelstate.counts(facts, "before", 2)
+        began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
+        weighted = "weighted" in facts and modelstate.fact(facts, "weighted", bool)
+        seen = modelstate.digest_of_rows(facts, "digest") if "digest" in facts else None
         passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
         passing.classes.seen = None
-        passing.scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
-        passing.class_weight, passing.surveyed = facts["class_weight"], facts["surveyed"]
-        passing.heaviest, passing.visited = facts["heaviest"], facts["visited"]
-        passing.skip = facts["rows"]
-        fitting.model, fitting.history = model, facts["history"]
-        passing.epochs = len(fitting.history)
-        before = facts["before"]
+        passing.scaling, passing.class_weight, passing.surveyed = scaling, weight, surveyed
+        passing.heaviest, passing.visited, passing.skip = heaviest, visited, rows
+        fitting.model, fitting.history, passing.epochs = model, history, len(history)
         fitting.before = before[0], before[1]
-        fitting.began = dict(facts["began"])
-        fitting.settled_at = dict(facts["settled_at"])
-        passing.weighted = facts.get("weighted", False)
-        if "digest" not in facts:  # a checkpoint of an earlier version
+        fitting.began, fitting.settled_at, passing.weighted = began, settled, weighted
+        if seen is None:  # a checkpoint of an earlier version
             fitting.digest = None
         elif fitting.digest is not None:
-            fitting.digest.value, fitting.digest.count = int(facts["digest"][0], 16), facts["digest"][1]
+            fitting.digest.value, fitting.digest.count = seen
+
+
+def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
+    """Whole numbers by whole numbers."""
+    pairs = [modelstate.counts({name: pair}, name, 2) for pair in modelstate.fact(facts, name, list)]
+    return {pair[0]: pair[1] for pair in pairs}
 
 
 def _starts_as(name: str) -> Any:

@@ -26,7 +26,14 @@ from novikoff.model import Floats
 from novikoff.models.kernel import KernelModel
 from novikoff.models.kernelstate import kernel_state
 from novikoff.models.loading import load_classifier
-from novikoff.parameters import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
+from novikoff.parameters import (
+    KERNEL_PARAMETERS,
+    check_parameters,
+    default,
+    document,
+    said_by_file,
+    what_predicts,
+)
 from novikoff.report import Report
 from novikoff.sources.source import Source
 from novikoff.training import Plan, Run
@@ -445,7 +452,7 @@ class KernelPerceptron(RowClassifier):
             if not isinstance(model, KernelModel):
                 raise ValueError("holds a linear model: load it as a Perceptron.")
             return cls.from_model(model)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     @classmethod
@@ -455,7 +462,7 @@ class KernelPerceptron(RowClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = {name: value for name, value in model.parameters.items() if name in cls._names}
+        params = said_by_file(model.parameters, cls._names)
         said = parameters_of(model.dual)  # what was learned with has the last word
         if isinstance(params.get("gamma"), str):
             said.pop("gamma", None)
@@ -466,7 +473,7 @@ class KernelPerceptron(RowClassifier):
         self = cls(**params | said)
         check_parameters(self, cls._names, cls._table)
         self.n_features_in_ = model.n_features
-        if model.features.kind != "numbered":
+        if model.features.kind != "numbered" and not model.features.hashed:
             names = model.features.names(range(model.n_features))
             self.feature_names_in_ = np.array(names, dtype=object)
         self.features_ = model.features

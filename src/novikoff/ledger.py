@@ -178,8 +178,11 @@ class Ledger(NamedTuple):
             for name, kinds in _KINDS.items():
                 if type(known[name]) not in kinds:
                     raise TypeError(name)
+            for name in ("heaviest", "dropped"):
+                if known[name] is not None and not 0 <= known[name] < float("inf"):
+                    raise ValueError(f"{name} is {known[name]}")
             return cls(**known)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"its ledger cannot be read ({type(error).__name__}: {error})") from None
 
 
@@ -194,6 +197,6 @@ _KINDS = {
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value <= 1 << 62:
         raise TypeError(f"{value!r} is no count")
     return value

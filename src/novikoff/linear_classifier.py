@@ -16,7 +16,7 @@ from novikoff.labels import Classes
 from novikoff.model import Floats, Model, Scorer
 from novikoff.models.linear import LinearModel
 from novikoff.models.loading import load_linear
-from novikoff.parameters import check_parameters
+from novikoff.parameters import check_parameters, said_by_file
 from novikoff.training import Run
 from novikoff.turns import turns_of
 
@@ -66,7 +66,7 @@ class LinearClassifier(PerceptronClassifier):
         linear = load_linear(path)
         try:
             return cls.from_linear(linear)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     def to_linear(self) -> LinearModel:
@@ -100,7 +100,7 @@ class LinearClassifier(PerceptronClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = {name: value for name, value in linear.parameters.items() if name in cls._names}
+        params = said_by_file(linear.parameters, cls._names)
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         settings = linear.model.settings  # what was learned with has the last word
@@ -111,7 +111,9 @@ class LinearClassifier(PerceptronClassifier):
         if params["fit_intercept"] and params.get("intercept_scaling", 1.0) ** 2 != settings.bias_square:
             params["intercept_scaling"] = math.sqrt(settings.bias_square)
         names = None
-        if linear.features.kind != "numbered":
+        if (
+            linear.features.kind != "numbered" and not linear.features.hashed
+        ):  # hashed columns have no own names
             names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
         self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
         self.features_ = linear.features
@@ -218,8 +220,8 @@ class LinearClassifier(PerceptronClassifier):
     def _scorer(self) -> Scorer:
         force = self._in_force
         if force.scorer is None:
-            if force.assigned is None and not self._model.settings.average:
-                force.scorer = self._model.scorer(averaged=False)
+            if force.assigned is None:
+                force.scorer = self._model.scorer(averaged=self._model.settings.average)
             else:
                 coef, intercept = self._pair("coef_")
                 coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)

@@ -14,7 +14,16 @@ import numpy as np
 
 from novikoff.checkpoint import Keeping
 from novikoff.mixing import Method, Standing, Table
-from novikoff.models.modelstate import count, fact, number, pack_rows, unpack_rows
+from novikoff.models.modelstate import (
+    MOST,
+    count,
+    digest_of_rows,
+    fact,
+    number,
+    pack_rows,
+    records,
+    unpack_rows,
+)
 from novikoff.training import Record, Run
 
 
@@ -81,10 +90,7 @@ class MixingCheckpoint(Keeping):
         layers, n, width = table.shape
         columns = [table[layer, :, c] for layer in range(layers) for c in range(width)]
         unpack_rows("table", arrays, n, layers * width, columns)
-        parts = tuple(
-            {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
-            for part in fact(facts, "parts", list)
-        )
+        parts = tuple(map(_counts, fact(facts, "parts", list)))
         run = Run(
             converged=fact(facts, "converged", bool),
             mixed=number(facts, "mixed", 0.0),
@@ -95,10 +101,25 @@ class MixingCheckpoint(Keeping):
         )
         standing = Standing(count(facts, "epoch"), parts, frozenset(fact(facts, "settled", list)))
         orders = [_heard(order) for order in fact(facts, "orders", list)]
-        seen = facts.get("seen")  # not in a checkpoint of an earlier version
-        known = None if seen is None else (int(seen[0], 16), int(seen[1]))
-        more = known, facts.get("copies", 0), facts.get("weighted", False)
-        return MixingState(table, standing, orders, fact(facts, "history", list), run, *more)
+        known = (
+            None if facts.get("seen") is None else digest_of_rows(facts, "seen")
+        )  # not in an earlier version's
+        copies = count(facts, "copies") if "copies" in facts else 0
+        weighted = "weighted" in facts and fact(facts, "weighted", bool)
+        return MixingState(table, standing, orders, records(facts), run, known, copies, weighted)
+
+
+def _counts(part: Any) -> dict[str, Any]:
+    """What a learner has counted: numbers, and pairs of them."""
+
+    def sound(value: Any) -> bool:
+        return (type(value) is int and abs(value) <= MOST) or type(value) is float
+
+    if not isinstance(part, dict) or not all(
+        sound(v) or (isinstance(v, list) and len(v) == 2 and all(map(sound, v))) for v in part.values()
+    ):
+        raise ValueError("parts has an entry that is no set of counts")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
 
 
 def _sayable(order: Any) -> Any:

@@ -23,11 +23,11 @@ from novikoff.arrays import first_not_finite, in_order, rows_of
 from novikoff.averaging import mean_weights
 from novikoff.ledger import Ledger
 from novikoff.outward import LARGEST, UNIT, root_up
+from novikoff.zerotables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-HUGE_PAGE = 1 << 21  # bytes; weights of that size or more are put on huge pages
 EXACT = 1 << 20  # weights up to which their squares are summed exactly for a report
 ORDINARY = 1e-280, 1e280  # squares of numbers that neither vanish nor overflow
 BEYOND = Fraction(2) ** 2300  # what no sum of squares of doubles reaches
@@ -57,17 +57,6 @@ def width(n_classes: int) -> int:
     return 1 if n_classes == 2 else -(-n_classes // 4) * 4
 
 
-def zeros(shape: tuple[int, int], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-    """An array of zeros, on huge pages where it is large: weights are read here and there."""
-    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    if size < HUGE_PAGE:
-        return np.zeros(shape, dtype)
-    raw = np.zeros(size + HUGE_PAGE, dtype=np.uint8)  # no memory yet: pages come when they are written to
-    start = -raw.ctypes.data % HUGE_PAGE
-    _core.advise_huge_pages(raw[start : start + size // 8 * 8].view(np.float64))
-    return raw[start : start + size].view(dtype).reshape(shape)
-
-
 class Learner:
     """Weights with their native learner; `n_classes` ≥ 2."""
 
@@ -86,11 +75,12 @@ class Learner:
         "fallbacks",
     )
 
-    def __init__(self, n_classes: int, n_features: int, settings: Settings) -> None:
+    def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
+        """`used`: the rows that will be written to first, where it is known that these are all."""
         self.n_classes, self.settings = n_classes, settings
-        self.weights = zeros((n_features, width(n_classes)))
+        self.weights = zeros((n_features, width(n_classes)), used=used)
         self.bias: Floats = np.zeros(width(n_classes))
-        self.weight_sums = zeros((n_features, width(n_classes))) if settings.average else None
+        self.weight_sums = zeros((n_features, width(n_classes)), used=used) if settings.average else None
         self.bias_sums = np.zeros(width(n_classes)) if settings.average else None
         self._connect(zero=True)
 
@@ -110,16 +100,46 @@ class Learner:
             zero,
         )
         self._norm: tuple[int, float] | None = None  # updates made when it was measured, and the norm
+        self._used: tuple[int, Rows] | None = None  # the same of the rows used, where they were told
 
     def norm(self) -> float:
         """‖w‖ with the bias, measured anew only after an update."""
         if self._norm is None or self._norm[0] != self.native.updates:
-            self._norm = self.native.updates, self.native.measure_norm()
+            self._norm = self.native.updates, self._measured()
         return self._norm[1]
+
+    def _measured(self) -> float:
+        told = self._told()
+        return self.native.measure_norm() if told is None else self.native.measure_norm_of(told)
+
+    def tell_used(self, rows: Rows) -> None:
+        """These rows have been written to from outside, and all others of weights and sums are zero.
+
+        Until the next update nobody needs to look.
+        """
+        self._norm = None
+        self._used = self.native.updates, rows
+        self._measured()
+
+    def _told(self) -> Rows | None:
+        return None if self._used is None or self._used[0] != self.native.updates else self._used[1]
+
+    def used(self) -> Rows | None:
+        """The rows beside which all weights and sums are zero; None where that says little: look at all."""
+        told = self._told()
+        if told is not None or not is_large(self.weights):
+            return told
+        found = used_rows(self.weights, *([] if self.weight_sums is None else [self.weight_sums]))
+        return found if 2 * len(found) <= len(self.weights) else None
 
     def square(self) -> Enclosure:
         """‖w‖² with the bias, enclosed: exact where it is a double, and there are not too many weights."""
-        low, high = enclosed_square(self.weights.ravel())
+        w = self.weights.ravel()
+        if is_large(self.weights):
+            used = self.used()
+            w = w if used is None else self.weights[used].ravel()
+            w = w[w != 0]
+        low, high = enclosed_square(w)
         if self.settings.bias_square:
             least, most = bias_square(self.settings)
             biases = sum((Fraction(b) ** 2 for b in self.bias.tolist() if b), Fraction(0))
@@ -156,7 +176,7 @@ class Learner:
         return {name: getattr(self.native, name) for name in self.COUNTS}
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {k: v for k, v in vars(self).items() if k not in ("native", "_norm")}
+        state = {k: v for k, v in vars(self).items() if k not in ("native", "_norm", "_used")}
         return state | {"counts": self.counts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -172,7 +192,7 @@ class Learner:
         """An independent copy."""
         twin = object.__new__(Learner)
         state = self.__getstate__()
-        twin.__setstate__({k: v.copy() if isinstance(v, np.ndarray) else v for k, v in state.items()})
+        twin.__setstate__({k: copied(v) if isinstance(v, np.ndarray) else v for k, v in state.items()})
         return twin
 
     def set_weights(self, coef: Floats, intercept: Floats) -> None:
@@ -184,24 +204,25 @@ class Learner:
 
     def reset_norm(self) -> None:
         """To be called when the weights were written to from outside."""
-        self._norm = None
+        self._norm = self._used = None
         self.native.measure_norm()
 
     def grow(self, n_classes: int) -> None:
         """Add classes with zero rows; a shared column becomes −w for the first class, +w for the second."""
         k, counts = self.n_classes, self.counts()
         counts["drift"] *= 1 if k > 2 else 2  # of w twice
-        self.n_classes = n_classes
+        self.n_classes, used = n_classes, self.used()
+
+        def wider(a: Floats) -> Floats:
+            return np.stack([0.0 - a[..., 0], a[..., 0]], axis=-1) if k == 2 else a[..., :k]
 
         def widened(a: Floats | None) -> Floats | None:
             if a is None:
                 return None
+            if a.ndim == 2 and used is not None:
+                return spread((len(a), width(n_classes)), used, wider(a[used]))
             out = np.zeros((*a.shape[:-1], width(n_classes)))
-            if k == 2:
-                out[..., 0] = 0.0 - a[..., 0]
-                out[..., 1] = a[..., 0]
-            else:
-                out[..., :k] = a[..., :k]
+            out[..., : max(k, 2)] = wider(a)
             return out
 
         weights, bias = widened(self.weights), widened(self.bias)
@@ -215,17 +236,21 @@ class Learner:
     def turn(self) -> None:
         """The class of all visits so far, the first of two, is the second: what w would be then."""
         self.native.turn()
-        self._norm = None
+        self._norm = self._used = None
 
     def resize(self, n_features: int) -> None:
         """Have so many columns: new ones are zero, those cut off must be."""
-        counts = self.counts()
+        counts, used = self.counts(), self.used()
+        used = None if used is None else used[: np.searchsorted(used, n_features)]
         for name in ("weights", "weight_sums"):
             old = getattr(self, name)
             if old is not None:
                 new = zeros((n_features, width(self.n_classes)))
-                kept = min(len(old), n_features)
-                new[:kept] = old[:kept]
+                if used is not None:
+                    new[used] = old[used]
+                else:
+                    kept = min(len(old), n_features)
+                    new[:kept] = old[:kept]
                 setattr(self, name, new)
         self._connect()
         for name, value in counts.items():
@@ -236,7 +261,11 @@ class Learner:
         t = float(self.native.visits)
         if self.weight_sums is None or self.bias_sums is None or not t:
             return self.weights, self.bias
-        return mean_weights(self.weights, self.weight_sums, t), mean_weights(self.bias, self.bias_sums, t)
+        bias, used = mean_weights(self.bias, self.bias_sums, t), self.used()
+        if used is None:
+            return mean_weights(self.weights, self.weight_sums, t), bias
+        mean = mean_weights(self.weights[used], self.weight_sums[used], t)
+        return spread(self.weights.shape, used, mean), bias
 
     def n_columns(self) -> int:
         return 1 if self.n_classes == 2 else self.n_classes
@@ -291,13 +320,29 @@ class Scorer:
         return cls(learner.native.view(), learner.n_classes)
 
     @classmethod
-    def from_weights(cls, coef: Floats, intercept: Floats) -> Scorer:
-        """Any (classes, features) and (classes,) arrays; one row means two classes."""
+    def from_weights(cls, coef: Floats, intercept: Floats, used: Rows | None = None) -> Scorer:
+        """Any (classes, features) and (classes,) arrays; one row means two classes.
+
+        `used`: columns beside which all are zero.
+        """
         n_classes = 2 if coef.shape[0] == 1 else coef.shape[0]
-        weights, bias = np.zeros((coef.shape[1], width(n_classes))), np.zeros(width(n_classes))
-        weights[:, : coef.shape[0]] = coef.T
+        shape = coef.shape[1], width(n_classes)
+        if used is None:
+            weights = np.zeros(shape)
+            weights[:, : coef.shape[0]] = coef.T
+        else:
+            weights = spread(shape, used, coef[:, used].T)
+        bias = np.zeros(shape[1])
         bias[: coef.shape[0]] = intercept
-        native = _core.Learner(n_classes, weights, bias, None, None, "perceptron", False, 0.0, 1.0, 0.0)
+        return cls.from_table(n_classes, weights, bias, used)
+
+    @classmethod
+    def from_table(cls, n_classes: int, weights: Floats, bias: Floats, used: Rows | None = None) -> Scorer:
+        """Weights and bias as a learner holds them; `used`: rows beside which all are zero."""
+        rule = "perceptron", False, 0.0, 1.0, 0.0
+        native = _core.Learner(n_classes, weights, bias, None, None, *rule, used is not None)
+        if used is not None:
+            native.measure_norm_of(used)
         return cls(native, n_classes)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> Ints:
@@ -334,11 +379,11 @@ class Scorer:
 class Model:
     """One learner, or one for each class against the rest."""
 
-    def __init__(self, n_classes: int, n_features: int, settings: Settings) -> None:
+    def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
         self.n_classes, self.n_features, self.settings = n_classes, n_features, settings
         self.apart = settings.multiclass == "ovr" and n_classes > 2
         self.learners = [
-            Learner(2 if self.apart else n_classes, n_features, settings)
+            Learner(2 if self.apart else n_classes, n_features, settings, used)
             for _ in range(n_classes if self.apart else 1)
         ]
         self.ledger = Ledger()
@@ -402,7 +447,9 @@ class Model:
         first = second.copy()
         for a in (first.weights, first.bias, first.weight_sums, first.bias_sums):
             if a is not None:
-                np.subtract(0.0, a, out=a)
+                used = first.used() if a.ndim == 2 else None
+                rows = slice(None) if used is None else used
+                a[rows] = 0.0 - a[rows]
         self.apart, self.learners, self.n_classes = True, [first, second], 2
         self.grow(n_classes)
 
@@ -463,13 +510,22 @@ class Model:
             parts.append((learner.coef(weights), learner.intercept(bias)))
         if len(parts) == 1:
             return parts[0]
-        return np.concatenate([c for c, _ in parts]), np.concatenate([b for _, b in parts])
+        return side_by_side([c[0] for c, _ in parts], self.used()), np.concatenate([b for _, b in parts])
+
+    def used(self) -> Rows | None:
+        """Features beside which all weights and sums are zero; None where that says little."""
+        rows = [learner.used() for learner in self.learners]
+        known = [used for used in rows if used is not None]
+        return None if len(known) < len(rows) else np.unique(np.concatenate(known))
 
     def scorer(self, *, averaged: bool) -> Scorer:
         """Ready to predict with the last or with the averaged weights."""
-        if averaged or len(self.learners) > 1:
-            return Scorer.from_weights(*self.coef(averaged=averaged))
-        return Scorer.from_learner(self.learners[0])
+        if len(self.learners) > 1:
+            return Scorer.from_weights(*self.coef(averaged=averaged), self.used())
+        (learner,) = self.learners
+        if averaged and learner.weight_sums is not None and learner.native.visits:
+            return Scorer.from_table(learner.n_classes, *learner.averaged(), learner.used())
+        return Scorer.from_learner(learner)
 
 
 def threads(n_jobs: int | None) -> int:

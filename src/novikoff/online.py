@@ -250,14 +250,14 @@ class OnlinePerceptron(_core.OnlineLearner):
             When a label is not a str, int, float or bool: a file holds no other objects.
         """
         from novikoff.models.modelfile import write_file
-        from novikoff.models.modelstate import pack_rows
+        from novikoff.models.modelstate import pack_rows, pack_used
         from novikoff.models.onlinestate import names_state, plain_parameters
 
-        params, state = plain_parameters(self.get_params(), self.classes_), self._get_state()
+        params, state = plain_parameters(self.get_params(), self.classes_), self._get_state(sparse=True)
         arrays: dict[str, Any] = names_state(state["names"])
-        for name in ("weights", "bias", "weight_sums", "bias_sums"):
-            if name in state:
-                arrays |= pack_rows(name, state[name])
+        for table, bias in (("weights", "bias"), ("weight_sums", "bias_sums")):
+            if table in state:
+                arrays |= pack_used(table, self.n_features_in_, *state[table]) | pack_rows(bias, state[bias])
         counts = (*_COUNTS, *_LATER_COUNTS, *_MEASURES, *_OUTWARD)
         facts = {name: state[name] for name in ("classes", *counts, "wide", "norm2")}
         write_file(path, {"parameters": params, "state": facts}, arrays, "online")
@@ -281,7 +281,8 @@ class OnlinePerceptron(_core.OnlineLearner):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"attributes": dict(self.__dict__), "core": self._get_state()}
+        hashed = self.hash_bits is not None
+        return {"attributes": dict(self.__dict__), "core": self._get_state(sparse=hashed)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = state["attributes"]
@@ -303,7 +304,7 @@ _OUTWARD = ("square_low", "square_high", "drift")  # files of earlier versions h
 
 def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """The state in a file, checked, as the core takes it."""
-    from novikoff.models.modelstate import count, fact, number, unpack_rows, widen
+    from novikoff.models.modelstate import count, fact, number, rows_from_state, widen
     from novikoff.models.onlinestate import labels_from_state, names_from_state
 
     labels = labels_from_state(facts, model.classes)
@@ -313,8 +314,8 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
     state: dict[str, Any] = {"classes": labels, "names": names, "aliases": []}
     for name, rows in {"weights": n, "bias": 1, "weight_sums": n, "bias_sums": 1}.items():
         if model.average or not name.endswith("sums"):
-            state[name] = np.zeros((rows, k))
-            unpack_rows(name, arrays, rows, k, [state[name][:, c] for c in range(k)])
+            used, values = rows_from_state(name, arrays, rows, k)
+            state[name] = values if used is None else (used, values)
     state |= {name: count(facts, name) for name in _COUNTS} | {
         name: number(facts, name, 0.0) for name in _MEASURES
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -45,9 +46,12 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's too
 
 
+_LARGEST: Any = sys.float_info.max  # which also an int of any size can be compared with
+
+
 def _real(low: float, *, strict: bool = False) -> Callable[[Any], bool]:
     def legal(value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or _is_bool(value) or not math.isfinite(value):
+        if not isinstance(value, numbers.Real) or _is_bool(value) or not abs(value) <= _LARGEST:
             return False
         return float(value) > low if strict else float(value) >= low
 
@@ -930,3 +934,25 @@ def document(
         own = {**table, **{name: replace(table[name], default=value) for name, value in defaults.items()}}
         entries = parameter_help(names, own).replace("\n", "\n    ")
         cls.__doc__ = cls.__doc__.replace("{parameters}", entries)
+
+
+# ---- files -------------------------------------------------------------------------------------------
+# What a call may use of the machine, where it puts things and what it shows: the call says it, or the default
+# holds. A model file may have them, as a note of how it was made; nobody takes them from there.
+OF_THE_CALL = frozenset(
+    {
+        *("n_jobs", "cache_mb", "max_line", "max_expansion", "time_limit"),
+        *("cache", "checkpoint", "every", "resume", "client", "dask"),
+        *("verbose", "callback", "quiet", "json"),
+    }
+)
+
+
+def said_by_file(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Those of a model file's parameters that have these names and are about what is learned or read.
+
+    >>> said_by_file({"rule": "pa", "n_jobs": 1000, "new": 1}, PARAMETERS)
+    {'rule': 'pa'}
+    """
+    known = set(names) - OF_THE_CALL
+    return {name: value for name, value in parameters.items() if name in known}

@@ -18,12 +18,12 @@ import numpy as np
 
 from novikoff.arrays import digest_of
 from novikoff.mixing import Ask, Method, Outcome, Standing, Table
-from novikoff.model import zeros
 from novikoff.shardtraining import generator_at
 from novikoff.structured import tagging
 from novikoff.structured.chainweights import Allowed, ChainWeights, Counts, stride
 from novikoff.structured.sequences import Ids, Sequences
 from novikoff.training import Run
+from novikoff.zerotables import zeros
 
 
 @dataclass(frozen=True, eq=False)

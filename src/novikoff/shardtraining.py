@@ -21,11 +21,12 @@ from novikoff.arrays import digest_of
 from novikoff.labels import Labels, Renaming, StreamClasses
 from novikoff.ledger import Ledger
 from novikoff.mixing import Ask, Method, Outcome, Standing, Table
-from novikoff.model import Floats, Ints, Learner, Model, Settings, width, zeros
+from novikoff.model import Floats, Ints, Learner, Model, Settings, width
 from novikoff.scaling import Scaling
 from novikoff.sources.source import Source
 from novikoff.streaming import SourceExamples
 from novikoff.training import ArrayExamples, Examples, Fitting, Found, Plan, Run, judge, smallest
+from novikoff.zerotables import zeros
 
 
 # ---- shards --------------------------------------------------------------------------------------------
@@ -102,7 +103,10 @@ def _bytes(state: Any) -> bytes:
 
 def generator_at(state: Any) -> np.random.Generator:
     """The generator that stands there."""
-    bits = getattr(np.random, state["bit_generator"])()
+    name = state.get("bit_generator") if isinstance(state, dict) else None
+    if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):  # a checkpoint may say anything
+        raise ValueError(f"{name!r} is no generator of random numbers that orders are drawn from")
+    bits = getattr(np.random, name)()
     bits.state = state
     return np.random.Generator(bits)
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import MORE_EPOCHS, generator, not_separated
-from novikoff.parameters import STRUCTURED_PARAMETERS, check_parameters, default, document
+from novikoff.parameters import STRUCTURED_PARAMETERS, check_parameters, default, document, said_by_file
 from novikoff.report import Report
 from novikoff.structured import learning
 from novikoff.structured.model import StructuredModel
@@ -273,11 +273,10 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         problem : object, for a problem of your own
         """
         model = StructuredModel.load(path, problem)
-        known = {k: v for k, v in model.parameters.items() if k in cls._names}
-        self = cls(model.problem, **known)
+        self = cls(model.problem, **said_by_file(model.parameters, set(cls._names) - {"problem"}))
         try:
             check_parameters(self, cls._names, STRUCTURED_PARAMETERS)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"{fspath(path)}: {error}") from None
         self._set(model.problem, model.learner, model.run)
         return self

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from novikoff.classifier import generator
 from novikoff.labels import Classes
 from novikoff.outward import root_up
-from novikoff.parameters import TAGGER_PARAMETERS, Parameter, check_parameters
+from novikoff.parameters import TAGGER_PARAMETERS, Parameter, check_parameters, said_by_file
 from novikoff.report import Report
 from novikoff.structured import reading, tagging
 from novikoff.structured.sequences import Floats
@@ -146,13 +146,13 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
         tagger = Tagger.load(path, trust_patterns=trust_patterns)
         try:
             return cls.from_model(tagger)
-        except ValueError as error:
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     @classmethod
     def from_model(cls, tagger: Tagger) -> Self:
         """The estimator around a `Tagger`, which shares its memory."""
-        params = {name: value for name, value in tagger.parameters.items() if name in cls._names}
+        params = said_by_file(tagger.parameters, cls._names)
         params |= {  # what was learned with has the last word
             "features": getattr(tagger.features, "templates", None),
             "hash_bits": tagger.features.hash_bits,

@@ -137,8 +137,7 @@ def _lines(model: LinearModel | KernelModel, path: Path, top: int) -> list[str]:
 
 
 def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:
-    coef, intercept = linear.weights()
-    used = int((coef != 0).any(axis=0).sum())
+    used, intercept = len(linear.used_weights()[0]), linear.weights()[1]
     facts = [
         ("features", f"{linear.model.n_features:,} ({_features(linear)}), {used:,} with a weight"),
         ("weights", "the mean over all visits" if linear.model.settings.average else "the last ones"),

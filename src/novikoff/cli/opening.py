@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from novikoff.cli.options import Columns, Reading, default, flag_of
-from novikoff.parameters import FILE_PARAMETERS
+from novikoff.parameters import FILE_PARAMETERS, said_by_file
 
 if TYPE_CHECKING:
     from novikoff.labels import Renaming
@@ -50,9 +50,12 @@ def source_for(
 
 
 def remembered(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The options of reading with which a model was made, as far as they are not the usual ones."""
+    """The options of reading with which a model was made, as far as they are not the usual ones.
+
+    Not those that say what a call may use: length of lines, expansion of files, threads.
+    """
     names = {*Reading.__dataclass_fields__, *Columns.__dataclass_fields__} - SAID_ELSEWHERE
-    kept = {name: parameters[name] for name in sorted(names) if name in parameters}
+    kept = said_by_file(parameters, names)
     return {name: value for name, value in kept.items() if value != default(name) and value != []}
 
 

@@ -61,6 +61,9 @@ def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetLearner:
     if len(np.unique(basis)) < q or not (held["factor"].diagonal() > 0).all():
         raise ValueError("the factor of the projection is not that of distinct supports")
     held["counts"] = tuple(count(facts, name) for name in COUNTS)
+    touched, visits = held["touched"], held["counts"][0]
+    if m and not 0 <= touched.min() <= touched.max() <= visits:
+        raise ValueError(f"the visits of the supports are not numbers from 0 to {visits:,}")
     held["measures"] = tuple(number(facts, name) for name in MEASURES)
     learner = restored(
         kernel,

@@ -158,6 +158,8 @@ class KernelModel:
         way: str | None = modelstate.choice(facts, "predict_with", PREDICT_WITH)
         if "budgeted" in facts:
             dual = budgetstate.budget_from_state(*part("budgeted"))
+            if dual.budget is None:
+                raise ValueError("budget is missing, expected a whole number")
             way = None if way == "voted" else way  # as 0.1 called the default
         else:
             dual = dualstate.dual_from_state(*part("dual"))

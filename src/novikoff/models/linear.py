@@ -19,6 +19,7 @@ from novikoff.sources.block import Block, Csr
 from novikoff.sources.features import Features
 from novikoff.summary import summarize
 from novikoff.training import Record, Run
+from novikoff.zerotables import Rows
 
 Labels = npt.NDArray[Any]
 
@@ -86,8 +87,8 @@ class LinearModel:
         places = np.flatnonzero(self.classes == label)
         if not len(places):
             raise ValueError(f"the model has no class {label!r}; it has {self.classes.tolist()}")
-        coef, _ = self.weights()
-        own = coef[places[0] if len(self.classes) > 2 else 0]
+        columns, weights = self.used_weights()
+        own = weights[places[0] if len(self.classes) > 2 else 0]
         if len(self.classes) == 2 and places[0] == 0:  # two classes have one vector, for the second
             own = -own
         speaking = np.flatnonzero(own > 0)
@@ -95,7 +96,15 @@ class LinearModel:
             least = np.partition(own[speaking], len(speaking) - n)[len(speaking) - n] if n else np.inf
             speaking = speaking[own[speaking] >= least]
         first = speaking[np.argsort(-own[speaking], kind="stable")][:n]
-        return list(zip(self.features.names(first.tolist()), own[first].tolist(), strict=True))
+        return list(zip(self.features.names(columns[first].tolist()), own[first].tolist(), strict=True))
+
+    def used_weights(self) -> tuple[Rows, Floats]:
+        """The columns that have a weight other than 0, and (classes, those columns) weights that predict."""
+        used, (coef, _) = self.model.used(), self.weights()
+        columns = np.arange(coef.shape[1]) if used is None else used
+        weights = coef if used is None else coef[:, used]
+        held = (weights != 0).any(axis=0)
+        return columns[held], weights[:, held]
 
     # -- using it
     def predict(self, X: Any, n_jobs: int | None = None) -> Labels:

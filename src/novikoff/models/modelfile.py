@@ -32,6 +32,7 @@ Facts = dict[str, Any]
 
 FORMAT = 1  # raised whenever an older novikoff would misread a file
 LONGEST_HEADER = 1 << 24  # bytes; a header only lists the arrays
+DEEPEST = 64  # objects and lists within one another
 READERS = {  # what a file may hold, and what reads it
     "model": "novikoff.load_model",
     "online": "OnlinePerceptron.load",
@@ -152,9 +153,9 @@ def kind_of_file(path: str | os.PathLike[str]) -> str | None:
         _check_header(Path(path))
         with Path(path).open("rb") as file:
             header = file.read(int.from_bytes(file.read(8), "little"))
-        said = json.loads(header)["__metadata__"]["novikoff"]
-        return str(json.loads(said)["kind"])
-    except (ValueError, KeyError, TypeError):
+        said = parse(header)["__metadata__"]["novikoff"]
+        return str(parse(said.encode())["kind"])
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -216,13 +217,31 @@ def parse(text: bytes) -> Any:
         raise ValueError(f"{name} is no JSON")
 
     try:
-        return json.loads(text, object_hook=_hear, parse_constant=constant)
-    except (ValueError, TypeError, RecursionError) as error:
+        value = json.loads(text, object_pairs_hook=_hear, parse_constant=constant)
+        _check_depth(value)
+    except RecursionError:
+        raise ValueError(f"is damaged: its JSON is nested more than {DEEPEST} deep") from None
+    except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"is damaged: what should be JSON is not ({_one_line(error)})") from None
+    return value
 
 
-def _hear(value: dict[str, Any]) -> Any:
+def _hear(pairs: list[tuple[str, Any]]) -> Any:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError(f"a key is given twice among {', '.join(name for name, _ in pairs)}")
     return float(value["float"]) if value.keys() == {"float"} else value
+
+
+def _check_depth(value: Any) -> None:
+    """A RecursionError where what is said lies so deep that who goes through it might have one."""
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list))
+        level = [v for values in inner for v in values if isinstance(v, dict | list)]
+        if not level:
+            return
+    raise RecursionError
 
 
 # ---- text --------------------------------------------------------------------------------------------

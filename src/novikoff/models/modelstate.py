@@ -20,11 +20,14 @@ from novikoff.models.modelfile import Arrays, Facts
 from novikoff.outward import at_most
 from novikoff.parameters import MULTICLASS, RULES, TIES
 from novikoff.sources.features import Features
-from novikoff.training import Run
+from novikoff.training import Record, Run
+from novikoff.zerotables import Rows, used_rows
 
 State = tuple[Facts, Arrays]
 
+MOST = 1 << 62  # of what is counted: so that learning on cannot overflow an int64
 LARGEST = 1 << 34  # weights of a model (128 GiB): what claims more is not believed
+MOST_HASH_BITS, MOST_NGRAMS = 30, 5  # as parameters.py has them
 CLASS_TYPES = (*(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)), "bool", "float32", "float64")
 
 # Kinds of features and scaling, and the classes that read them; loaded only when a file has one.
@@ -47,7 +50,7 @@ def fact(facts: Facts, name: str, kind: type | tuple[type, ...]) -> Any:
     return value
 
 
-def count(facts: Facts, name: str, least: int = 0, most: int = 2**63 - 1) -> int:
+def count(facts: Facts, name: str, least: int = 0, most: int = MOST) -> int:
     """A whole number in this range."""
     value: int = fact(facts, name, int)
     if not least <= value <= most:
@@ -55,9 +58,29 @@ def count(facts: Facts, name: str, least: int = 0, most: int = 2**63 - 1) -> int
     return value
 
 
+def counts(facts: Facts, name: str, n: int) -> list[int]:
+    """So many whole numbers."""
+    values = fact(facts, name, list)
+    if len(values) != n:
+        raise ValueError(f"{name} is {_short(values)}, expected {n} whole numbers")
+    return [count({name: value}, name) for value in values]
+
+
+def digest_of_rows(facts: Facts, name: str) -> tuple[int, int]:
+    """The digest of some rows, and how many they were."""
+    match facts.get(name):
+        case [str(digest), n] if len(digest) == 16 and set(digest) <= set("0123456789abcdef"):
+            return int(digest, 16), count({name: n}, name)
+    raise ValueError(f"{name} is {_short(facts.get(name))}, expected 16 hexadecimal digits and a number")
+
+
 def number(facts: Facts, name: str, least: float = -math.inf) -> float:
     """A number, not NaN and not below `least`."""
-    value = float(fact(facts, name, (float, int)))
+    given = fact(facts, name, (float, int))
+    try:
+        value = float(given)
+    except OverflowError:
+        raise ValueError(f"{name} is {_short(given)}, expected a number that float64 holds") from None
     if not value >= least:
         raise ValueError(f"{name} is {value}, expected a number ≥ {least:g}")
     return value
@@ -103,7 +126,10 @@ def refuse_unknown(facts: Facts, known: Iterable[str], what: str) -> None:
 
 
 def _short(value: Any) -> str:
-    text = "missing" if value is None else repr(value)
+    try:
+        text = "missing" if value is None else repr(value)
+    except ValueError:  # an int of thousands of digits
+        text = f"an integer of {value.bit_length():,} bits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -128,26 +154,47 @@ def together(parts: dict[str, State]) -> State:
 # ---- weights -----------------------------------------------------------------------------------------
 def pack_rows(name: str, rows: Floats) -> Arrays:
     """A matrix as it is, or, where that is smaller, only its rows that are not 0 and their numbers."""
-    bits = np.ascontiguousarray(rows).view(np.int64)
-    used = np.flatnonzero(bits.any(axis=1))  # by bits: a negative zero is kept
-    if (1 + rows.shape[1]) * len(used) < rows.size:
-        return {f"{name}.rows": used.astype(np.int64), f"{name}.values": rows[used]}
-    return {name: rows}
+    return pack_columns(name, list(rows.T))
 
 
-def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> None:
-    """Write the matrix of n rows, column by column, into the views `out`."""
+def pack_columns(name: str, columns: list[Floats], used: Rows | None = None) -> Arrays:
+    """The same of a matrix by its columns; `used`: rows beside which all are zero, where that is known."""
+    n = len(columns[0])
+    if used is None:
+        used = used_rows(*(column[:, None] for column in columns))
+    return pack_used(name, n, used, np.stack([column[used] for column in columns], axis=-1))
+
+
+def pack_used(name: str, n: int, used: Rows, values: Floats) -> Arrays:
+    """The same of a matrix of n rows by some of them, beside which all are zero."""
+    held = np.ascontiguousarray(values).view(np.int64).any(axis=1)  # by bits: a negative zero is kept
+    if (1 + values.shape[1]) * np.count_nonzero(held) < n * values.shape[1]:
+        return {f"{name}.rows": used[held].astype(np.int64, copy=False), f"{name}.values": values[held]}
+    whole = np.zeros((n, values.shape[1]))
+    whole[used] = values
+    return {name: whole}
+
+
+def rows_from_state(name: str, arrays: Arrays, n: int, k: int) -> tuple[Rows | None, Floats]:
+    """The rows of a matrix that a file has, and what they hold; without numbers where it has them all.
+
+    However many rows the matrix is said to have, this takes no more memory than the file has given it.
+    """
     if name in arrays:
-        whole = array(arrays, name, np.float64, (n, k))
-        for c, view in enumerate(out):
-            view[...] = whole[:, c]
-        return
+        return None, array(arrays, name, np.float64, (n, k))
     used = array(arrays, f"{name}.rows", np.int64, (None,))
     values = array(arrays, f"{name}.values", np.float64, (len(used), k))
     if len(used) and (used[0] < 0 or used[-1] >= n or (np.diff(used) <= 0).any()):
         raise ValueError(f"the rows of {name!r} are not increasing numbers below {n}")
+    return used, values
+
+
+def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> Rows | None:
+    """Write the matrix of n rows, column by column, into the views `out` of zeros; the rows written to."""
+    used, values = rows_from_state(name, arrays, n, k)
     for c, view in enumerate(out):
-        view[used] = values[:, c]
+        view[slice(None) if used is None else used] = values[:, c]
+    return used
 
 
 def columns(model: Model, name: str) -> list[Floats]:
@@ -173,8 +220,9 @@ def model_state(model: Model, *, under_way: bool = False) -> State:
         "parts": parts,
     }
     arrays: Arrays = {}
+    used = model.used()
     for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + model.settings.average]:
-        arrays |= pack_rows(weights, np.stack(columns(model, weights), axis=-1))
+        arrays |= pack_columns(weights, columns(model, weights), used)
         arrays[bias] = np.stack(columns(model, bias))
     return facts, arrays
 
@@ -187,22 +235,28 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     k = 1 if n_classes == 2 else n_classes
     if k * n_features > LARGEST:
         raise ValueError(f"claims {n_features:,} features and {n_classes:,} classes, expected fewer")
-    counts = fact(facts, "parts", list)
-    if len(counts) != parts or not all(isinstance(part, dict) for part in counts):
-        raise ValueError(f"parts has {len(counts)} entries, expected {parts}")
+    said = fact(facts, "parts", list)
+    if len(said) != parts or not all(isinstance(part, dict) for part in said):
+        raise ValueError(f"parts has {len(said)} entries, expected {parts}")
     arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + how.average]
     for _, bias in arrays_of:  # everything small is looked at before anything large is made
         array(arrays, bias, np.float64, (k,))
+    held = [rows_from_state(weights, arrays, n_features, k)[0] for weights, _ in arrays_of]
+    rows = [used for used in held if used is not None]
+    used = np.unique(np.concatenate(rows)) if len(rows) == len(held) else None
     try:
-        model = Model(n_classes, n_features, how)
+        model = Model(n_classes, n_features, how, used)
     except MemoryError:
-        raise ValueError(f"its {k * n_features:,} weights do not fit into memory") from None
+        raise ValueError(
+            f"it claims {k * n_features:,} weights, for which this process cannot reserve the addresses: "
+            "give it more memory"
+        ) from None
     for weights, bias in arrays_of:
         unpack_rows(weights, arrays, n_features, k, columns(model, weights))
         for value, view in zip(arrays[bias], columns(model, bias), strict=True):
             view[...] = value
-    for learner, part in zip(model.learners, counts, strict=True):
-        _set_counts(learner, part)
+    for learner, part in zip(model.learners, said, strict=True):
+        _set_counts(learner, part, used)
     from_zero = fact(facts, "from_zero", bool)
     model.ledger = Ledger.unknown(from_zero=from_zero)  # of a file of an earlier version
     if "ledger" in facts:
@@ -210,11 +264,14 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     return model
 
 
-def _set_counts(learner: Learner, part: Facts) -> None:
-    learner.reset_norm()
+def _set_counts(learner: Learner, part: Facts, used: Rows | None) -> None:
     native = learner.native
     for name in ("visits", "mistakes", "updates", "most_stored"):
         setattr(native, name, count(part, name))
+    if used is None:
+        learner.reset_norm()
+    else:
+        learner.tell_used(used)
     native.ties = count(part, "ties") if "ties" in part else 0
     for name in ("step_sum", "radius", "largest_row"):
         setattr(native, name, number(part, name, 0.0))
@@ -224,13 +281,8 @@ def _set_counts(learner: Learner, part: Facts) -> None:
     else:
         widen(native)
     if "filter" in part:
-        close = fact(part, "fallbacks", list)
-        if len(close) != 2:
-            raise ValueError(f"fallbacks is {_short(close)}, expected two numbers")
-        native.fallbacks = (
-            count({"fallbacks": close[0]}, "fallbacks"),
-            count({"fallbacks": close[1]}, "fallbacks"),
-        )
+        compensated, accumulator = counts(part, "fallbacks", 2)
+        native.fallbacks = compensated, accumulator
         known = fact(part, "filter", list)
         expected = len(native.filter)  # the last came later
         if len(known) not in (expected, expected - 1) or not all(type(v) is float for v in known):
@@ -250,6 +302,14 @@ def widen(native: Any) -> None:
     native.drift = 1.01 * (native.updates + 3) * 2.0**-53 * native.radius * native.step_sum
 
 
+def _finite(facts: Facts, name: str, *, zero: bool = True) -> float:
+    """A number of (0, ∞), or of [0, ∞)."""
+    value = number(facts, name, 0.0)
+    if math.isinf(value) or not (value or zero):
+        raise ValueError(f"{name} is {value}, expected a finite number {'≥' if zero else '>'} 0")
+    return value
+
+
 def settings(facts: Facts) -> Settings:
     """How a learner decides and steps. What a file does not have, being older, is as it has always been."""
     refuse_unknown(facts, (field.name for field in fields(Settings)), "settings")
@@ -257,9 +317,9 @@ def settings(facts: Facts) -> Settings:
     return Settings(
         rule=choice(facts, "rule", RULES),
         ties=choice(facts, "ties", TIES),
-        margin=number(facts, "margin", 0.0),
-        C=number(facts, "C", 0.0),
-        bias_square=number(facts, "bias_square", 0.0),
+        margin=_finite(facts, "margin"),
+        C=_finite(facts, "C", zero=False),
+        bias_square=_finite(facts, "bias_square"),
         average=fact(facts, "average", bool),
         multiclass=choice(facts, "multiclass", MULTICLASS),
     )
@@ -284,13 +344,21 @@ def run_state(run: Run) -> State:
     return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
 
 
-def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
-    """The run that `run_state` was taken from, less its seconds."""
-    history = fact(facts, "history", list)
+def records(facts: Facts) -> list[Record]:
+    """A history: of each epoch numbers by name."""
+    history: list[Record] = fact(facts, "history", list)
     for record in history:
-        good = isinstance(record, dict) and all(type(v) in (int, float) for v in record.values())
+        good = isinstance(record, dict) and all(
+            type(v) is float or (type(v) is int and -MOST <= v <= MOST) for v in record.values()
+        )
         if not good or not {"mistakes", "updates"} <= record.keys():
             raise ValueError(f"history has {_short(record)}, expected numbers with mistakes and updates")
+    return history
+
+
+def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
+    """The run that `run_state` was taken from, less its seconds."""
+    history = records(facts)
     witness = None
     if "witness_bias" in arrays and model is not None:
         k = 1 if model.n_classes == 2 else model.n_classes
@@ -308,7 +376,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         training_errors=errors if errors is None else count(facts, "training_errors"),
         n_rows=count(facts, "n_rows"),
         as_given=fact(facts, "as_given", bool),
-        heaviest=number(facts, "heaviest", 0.0),
+        heaviest=_finite(facts, "heaviest"),
         shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
         n_shards=count(facts, "n_shards") if "n_shards" in facts else 0,
         mixed=number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
@@ -371,11 +439,32 @@ def features_from_state(
 ) -> Features:
     """The features that `features_state` was taken from: as many as there are weights, if known."""
     kind = choice(facts, "kind", ("numbered", "named", "table", "templates"))
+    state = fact(facts, "state", dict)
+    _check_features(kind, state)
     trust = {"trust_patterns": trust_patterns} if kind == "templates" else {}
-    features: Features = _believe(_home(kind), "features", fact(facts, "state", dict), arrays, **trust)
+    features: Features = _believe(_home(kind), "features", state, arrays, **trust)
     if n_features is not None and features.n_columns != n_features:
         raise ValueError(f"it has {features.n_columns:,} features by name, but weights for {n_features:,}")
     return features
+
+
+def _check_features(kind: str, state: Facts) -> None:
+    """Sizes and types, before anything is made from them."""
+    if kind == "numbered":
+        count(state, "n_columns", 0, LARGEST), fact(state, "zero_based", bool)
+        return
+    if kind == "table":
+        recipe = fact(state, "table", dict)
+        fact(recipe, "columns", list), fact(recipe, "has_names", bool)
+        count(recipe, "ngrams", 1, MOST_NGRAMS)
+        state = fact(state, "vocabulary", dict)
+    if state.get("hash_bits") is not None:
+        count(state, "hash_bits", 1, MOST_HASH_BITS)
+    count(state, "seed", 0, 2**64 - 1)
+    if kind == "templates":
+        fact(state, "templates", str)
+        for n in fact(state, "n_values", list) if state.get("hash_bits") is None else ():
+            count({"n_values": n}, "n_values")
 
 
 def scaling_from_state(facts: Facts, arrays: Arrays, n_features: int | None = None) -> Any:

@@ -57,7 +57,8 @@ def to_text(linear: LinearModel) -> str:
     <BLANKLINE>
     features: {"kind":"numbered","state":{"n_columns":2,"zero...
     """
-    coef, intercept = linear.weights()
+    intercept = linear.weights()[1]
+    columns, weights = linear.used_weights()
     head = {
         TITLE: FORMAT,
         "name": linear.name,
@@ -68,10 +69,10 @@ def to_text(linear: LinearModel) -> str:
     }
     lines = [f"{key}: {canonical(value)}" for key, value in head.items()]
     lines += [f"bias: {_numbers(intercept)}", ""]
-    used = np.flatnonzero((coef != 0).any(axis=0))
-    used = used[np.argsort(-np.abs(coef[:, used]).max(axis=0), kind="stable")]
-    for name, j in zip(linear.features.names(used.tolist()), used.tolist(), strict=True):
-        lines.append(f"{json.dumps(name)} @{j} {_numbers(coef[:, j])}")
+    order = np.argsort(-np.abs(weights).max(axis=0), kind="stable")
+    used, weights = columns[order], weights[:, order]
+    for i, (name, j) in enumerate(zip(linear.features.names(used.tolist()), used.tolist(), strict=True)):
+        lines.append(f"{json.dumps(name)} @{j} {_numbers(weights[:, i])}")
     lines += ["", f"features: {canonical(_said(modelstate.features_state(linear.features)))}"]
     if linear.scaling is not None:
         lines.append(f"scaling: {canonical(_said(linear.scaling.state()))}")
@@ -116,18 +117,25 @@ def from_text(text: str) -> LinearModel:
     classes = modelstate.classes_from_state(facts, arrays, n_classes)
     n_features = modelstate.count(head, "n_features", 0, modelstate.LARGEST // n_classes)
     features = modelstate.features_from_state(*_heard(tail, "features"), n_features)
-    model = Model(n_classes, n_features, settings)
-    columns = modelstate.columns(model, "weights")
-    for view, bias in zip(modelstate.columns(model, "bias"), _bias(head, len(columns)), strict=True):
+    k = 1 if n_classes == 2 else n_classes
+    biases, (places, values) = _bias(head, k), _read_weights(weights, n_features, k)
+    used = np.array(list(places), dtype=np.int64)
+    order = np.argsort(used)
+    try:
+        model = Model(n_classes, n_features, settings, used[order])
+    except MemoryError:
+        raise ValueError(f"n_features: this process cannot reserve {n_features:,} weights") from None
+    for view, bias in zip(modelstate.columns(model, "bias"), biases, strict=True):
         view[...] = bias
-    places = _read_weights(weights, columns)
+    for view, column in zip(modelstate.columns(model, "weights"), values.T, strict=True):
+        view[used] = column
     for (j, (at, name)), expected in zip(places.items(), features.names(list(places)), strict=True):
         if name != expected:
             raise ValueError(
                 f"line {at}: column {j} is called {name!r} here, but {expected!r} in the features"
             )
     for learner in model.learners:
-        learner.reset_norm()
+        learner.tell_used(used[order])
     model.ledger = Ledger.unknown(from_zero=not model.norm())
     return LinearModel(
         model,
@@ -176,13 +184,14 @@ def _bias(head: Facts, k: int) -> list[float]:
     return _read_numbers(modelstate.fact(head, "bias", str), k, "bias")
 
 
-def _read_weights(lines: Lines, columns: list[Floats]) -> dict[int, tuple[int, str]]:
-    """Write the weights where they belong; by column the line and name that it came with."""
-    decoder, places, n = json.JSONDecoder(), {}, len(columns[0])
+def _read_weights(lines: Lines, n: int, k: int) -> tuple[dict[int, tuple[int, str]], Floats]:
+    """By column, of n, the line and name that it came with; and the k weights of each of them."""
+    decoder, values = json.JSONDecoder(), []
+    places: dict[int, tuple[int, str]] = {}
     for at, line in lines:
         try:
             name, end = decoder.raw_decode(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             name, end = None, 0
         mark, _, numbers = line[end:].strip().partition(" ")
         if not isinstance(name, str) or mark[:1] != "@" or not mark[1:].isdecimal():
@@ -191,9 +200,8 @@ def _read_weights(lines: Lines, columns: list[Floats]) -> dict[int, tuple[int, s
         if j >= n or j in places:
             raise ValueError(f"line {at}: column {j} is repeated, or not below {n}")
         places[j] = at, name
-        for view, value in zip(columns, _read_numbers(numbers, len(columns), f"line {at}"), strict=True):
-            view[j] = value
-    return places
+        values.append(_read_numbers(numbers, k, f"line {at}"))
+    return places, np.array(values, dtype=np.float64).reshape(-1, k)
 
 
 def _read_numbers(text: str, k: int, where: str) -> list[float]:

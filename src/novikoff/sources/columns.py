@@ -75,6 +75,10 @@ class TableFeatures(Features):
         return self.vocabulary.n_columns
 
     @property
+    def hashed(self) -> bool:  # type: ignore[override]
+        return self.vocabulary.hashed
+
+    @property
     def fixed(self) -> bool:
         """Whether new names get no column."""
         return self.vocabulary.fixed

@@ -20,6 +20,7 @@ class Features(ABC):
     kind: str
     fixed: bool  # whether nothing new gets a column: so it is with an existing model's
     n_numbers = 0  # how many of the first columns are number columns of a table
+    hashed = False  # whether names share columns, which then have none of their own
 
     @property
     @abstractmethod
@@ -100,6 +101,7 @@ class NamedFeatures(Features):
 
     def __init__(self, *, hash_bits: int | None = None, seed: int = 0, fixed: bool = False) -> None:
         self.hash_bits, self.seed, self.fixed = hash_bits, seed, fixed
+        self.hashed = hash_bits is not None
         self._vocabulary = _core.Vocabulary(hash_bits, seed)
 
     @property

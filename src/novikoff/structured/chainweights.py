@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.averaging import mean_weights
-from novikoff.model import Enclosure, enclosed_square, zeros
+from novikoff.model import Enclosure, enclosed_square
 from novikoff.structured.sequences import Floats, Ids, Offsets
+from novikoff.zerotables import zeros
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -62,10 +63,13 @@ class Counts:
 class Pairs:
     """(feature, label) pairs whose weight is, or was, not 0, by feature.
 
-    Feature f has the pairs ``at[f]`` to ``at[f + 1]``; `w` are the last weights and `u` the sums from which
-    the mean is made, None without averaging.
+    Of `n_features` those in `feature`, which rise, have any: ``feature[i]`` has the pairs ``at[i]`` to
+    ``at[i + 1]``; `w` are the last weights and `u` the sums from which the mean is made, None without
+    averaging.
     """
 
+    n_features: int
+    feature: Offsets
     at: Offsets
     label: Ids
     w: Floats
@@ -114,11 +118,12 @@ class ChainWeights:
         """The weights that `pairs` and `bigrams` were taken from; `whole`: as int32, None: if they can be."""
         if whole is None:
             whole = bool((pairs.w == np.trunc(pairs.w)).all() and np.abs(pairs.w).max(initial=0) < 2**30)
-        made = cls.zeros(len(pairs.at) - 1, allowed, average=pairs.u is not None, whole=whole)
-        used = np.flatnonzero(np.diff(pairs.at))
+        made = cls.zeros(pairs.n_features, allowed, average=pairs.u is not None, whole=whole)
+        counts_of = np.diff(pairs.at)
+        used = pairs.feature[counts_of > 0]
         made.rows = len(used)
         made.slots[used] = np.arange(1, len(used) + 1)
-        rows = np.repeat(made.slots, np.diff(pairs.at))
+        rows = np.repeat(made.slots[pairs.feature], counts_of)
         made.emissions[rows, pairs.label] = pairs.w
         made.transitions[:, : made.n_labels] = transitions
         if pairs.u is not None and made.emission_sums is not None and made.transition_sums is not None:
@@ -147,7 +152,8 @@ class ChainWeights:
             n_features, allowed, average=self.emission_sums is not None, whole=whole and self.whole
         )
         grown.rows, used = self.rows, slice(self.rows + 1)
-        grown.slots[: len(self.slots)] = self.slots
+        given = np.flatnonzero(self.slots)  # zeros are not written: they would take memory
+        grown.slots[given] = self.slots[given]
         grown.emissions[used] = self.emissions[used]
         grown.transitions[...] = self.transitions
         if self.emission_sums is not None and grown.emission_sums is not None:
@@ -212,7 +218,8 @@ class Scorer:
         self.n_labels = len(allowed.start)
         padded = np.zeros((self.n_labels, stride(self.n_labels)))
         padded[:, : self.n_labels] = a
-        self.native = _core.TaggerScorer(self.n_labels, pairs.at, pairs.label, w, padded, *allowed.flat())
+        parts = pairs.n_features, pairs.feature, pairs.at, pairs.label, w
+        self.native = _core.TaggerScorer(self.n_labels, *parts, padded, *allowed.flat())
 
     def square(self) -> Enclosure:
         """‖w‖², enclosed."""

@@ -159,14 +159,14 @@ def weights_state(learner: Learner) -> modelstate.State:
         values = np.array(pairs, dtype=np.float64).reshape(-1, 2)
         return facts | {"kind": "named"}, {"names": content, "offsets": offsets, "values": values}
     assert isinstance(learner, ArrayLearner)
-    both = np.stack([learner.array, learner.sums], axis=1)
     facts |= {"kind": "array", "size": len(learner.array)}
-    return facts, modelstate.pack_rows("values", both)
+    return facts, modelstate.pack_columns("values", [learner.array, learner.sums], learner.used())
 
 
 def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
     """The learner that `weights_state` was taken from."""
     learner: Learner
+    used = None
     if modelstate.choice(facts, "kind", ("named", "array")) == "named":
         offsets = modelstate.array(arrays, "offsets", np.int64, (None,))
         names = [
@@ -180,10 +180,20 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
         learner._weights = Weights(zip(names, values[:, 0].tolist(), strict=True))
         learner.sums = dict(zip(names, values[:, 1].tolist(), strict=True))
     else:
-        learner = ArrayLearner(modelstate.count(facts, "size", 0, modelstate.LARGEST))
-        modelstate.unpack_rows("values", arrays, learner.n_features, 2, [learner.array, learner.sums])
+        size = modelstate.count(facts, "size", 0, modelstate.LARGEST)
+        used = modelstate.rows_from_state("values", arrays, size, 2)[0]
+        try:
+            learner = ArrayLearner(size, used)
+        except MemoryError:
+            raise ValueError(
+                f"it claims {size:,} weights, for which this process cannot reserve the addresses: give it "
+                "more memory"
+            ) from None
+        modelstate.unpack_rows("values", arrays, size, 2, [learner.array, learner.sums])
     for name in COUNTS:
         setattr(learner, name, modelstate.count(facts, name))
+    if isinstance(learner, ArrayLearner) and used is not None:
+        learner.tell_used(used)
     learner.radius = modelstate.number(facts, "radius", 0.0)
     learner.largest_loss = modelstate.number(facts, "largest_loss", 0.0)
     learner.whole = modelstate.fact(facts, "whole", bool)

@@ -125,7 +125,7 @@ class Tagger:
         signed = -w[chosen] if against else w[chosen]
         chosen, signed = chosen[signed > 0], signed[signed > 0]
         first = chosen[np.argsort(-signed, kind="stable")[:n]]
-        rows = np.searchsorted(self.pairs.at, first, side="right") - 1
+        rows = self.pairs.feature[np.searchsorted(self.pairs.at, first, side="right") - 1]
         names, labels = self.features.names(rows.tolist()), self.classes[self.pairs.label[first]].tolist()
         return list(zip(names, labels, w[first].tolist(), strict=True))
 
@@ -195,9 +195,14 @@ class Tagger:
 
     def state(self) -> tuple[Facts, Arrays]:
         """What a file holds: facts and arrays."""
-        used = np.diff(self.pairs.at) > 0
+        count = np.diff(self.pairs.at)
+        used = self.pairs.feature[count > 0]
         hashed = self.features.hash_bits is not None
-        features = self.features if hashed or used.all() else self.features.some(used)
+        features = self.features
+        if not hashed and len(used) < self.pairs.n_features:
+            kept = np.zeros(self.pairs.n_features, dtype=bool)
+            kept[used] = True
+            features = self.features.some(kept)
         parts = {
             "classes": modelstate.classes_state(self.classes),
             "features": modelstate.features_state(features),
@@ -206,7 +211,7 @@ class Tagger:
             parts["run"] = modelstate.run_state(self.run)
         facts, arrays = modelstate.together(parts)
         own: Arrays = {
-            "pairs.count": np.diff(self.pairs.at)[used],
+            "pairs.count": count[count > 0],
             "pairs.label": self.pairs.label,
             "pairs.w": self.pairs.w,
             "transitions.w": self.transitions,
@@ -215,7 +220,7 @@ class Tagger:
             "allowed.end": self.allowed.end,
         }
         if hashed:
-            own["pairs.place"] = np.flatnonzero(used)
+            own["pairs.place"] = used
         if self.pairs.u is not None and self.transition_sums is not None:
             own |= {"pairs.u": self.pairs.u, "transitions.u": self.transition_sums}
         if OFFSETS in arrays:
@@ -254,21 +259,20 @@ class Tagger:
         features = modelstate.features_from_state(*part("features"), None, trust_patterns=trust_patterns)
         if not isinstance(features, SequenceFeatures):
             raise ValueError(f"its features are {features.kind}, which a tagger does not have")
-        used = numbers("pairs.count", np.int64, (None if features.hash_bits else features.n_columns,))
-        count = used
+        count = numbers("pairs.count", np.int64, (None if features.hash_bits else features.n_columns,))
+        place = np.arange(len(count))
         if features.hash_bits:
-            place = numbers("pairs.place", np.int64, (len(used),))
+            place = numbers("pairs.place", np.int64, (len(count),))
             if len(place) and (
                 place[0] < 0 or place[-1] >= features.n_columns or (np.diff(place) <= 0).any()
             ):
                 raise ValueError(f"the places of features do not rise from 0 to below {features.n_columns}")
-            count = np.zeros(features.n_columns, dtype=np.int64)
-            count[place] = used
+        label = numbers("pairs.label", np.int32, (None,))
+        if (count < 0).any() or (count > len(label)).any() or ((label < 0) | (label >= n)).any():
+            raise ValueError("the weights name labels that there are not")
         total = int(count.sum())
         label = numbers("pairs.label", np.int32, (total,))
         averaged = "pairs.u" in arrays
-        if (count < 0).any() or ((label < 0) | (label >= n)).any():
-            raise ValueError("the weights name labels that there are not")
         at = np.concatenate([[0], np.cumsum(count)])
         said = {"fractional": 1} | modelstate.fact(facts, "counts", dict)  # earlier files do not say
         counts = Counts()
@@ -281,6 +285,8 @@ class Tagger:
             modelstate.classes_from_state(*part("classes"), n),
             features,
             Pairs(
+                features.n_columns,
+                place,
                 at,
                 label,
                 numbers("pairs.w", np.float64, (total,)),

@@ -204,7 +204,7 @@ def scorer(weights: ChainWeights, pairs: Pairs | None = None, *, last: bool = Fa
     pairs = weights.pairs() if pairs is None else pairs
     a, sums = weights.bigrams()
     if last:
-        pairs, sums = Pairs(pairs.at, pairs.label, pairs.w, None), None
+        pairs, sums = replace(pairs, u=None), None
     return Scorer(pairs, a, sums, weights.allowed, weights.counts.visits)
 
 

@@ -24,6 +24,7 @@ from novikoff.averaging import mean_weights
 from novikoff.model import Enclosure, enclosed_square
 from novikoff.outward import UNIT, root_up
 from novikoff.rounding import exact_doubles, nearest_double
+from novikoff.zerotables import Rows, copied, is_large, spread, used_rows, zeros
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -347,20 +348,49 @@ class NamedLearner(Learner):
 
 
 class ArrayLearner(Learner):
-    """Weights by place, in an array of fixed size."""
+    """Weights by place, in an array of fixed size.
 
-    def __init__(self, size: int) -> None:
+    `used`: the places that will be written to first, where it is known that these are all.
+    """
+
+    def __init__(self, size: int, used: Rows | None = None) -> None:
         super().__init__()
-        self.array, self.sums = np.zeros(size), np.zeros(size)
+        self.array, self.sums = (zeros((size, 1), used=used)[:, 0] for _ in range(2))
         self._view = _read_only(self.array)
+        self._told = None if used is None else (0, used)  # updates made since, of which there must be none
+
+    def tell_used(self, used: Rows) -> None:
+        """Beside these places all weights and sums are zero, until the next update."""
+        self._told = self.updates, used
+
+    def used(self) -> Rows | None:
+        """The places beside which all weights and sums are zero; None where that says little."""
+        if self._told is not None and self._told[0] == self.updates:
+            return self._told[1]
+        if not is_large(self.array):
+            return None
+        found = used_rows(self.array[:, None], self.sums[:, None])
+        return found if 2 * len(found) <= len(self.array) else None
+
+    def _held(self) -> Floats:
+        """The weights that matter to a norm."""
+        if not is_large(self.array):
+            return self.array
+        used = self.used()
+        held: Floats = self.array if used is None else self.array[used]
+        nonzero: Floats = held[held != 0]
+        return nonzero
 
     @property
     def weights(self) -> Floats:
         return self._view
 
     def averaged(self) -> Floats:
-        t = float(max(self.visits, 1))
-        return _read_only(mean_weights(self.array, self.sums, t))
+        t, used = float(max(self.visits, 1)), self.used()
+        if used is None:
+            return _read_only(mean_weights(self.array, self.sums, t))
+        mean = mean_weights(self.array[used], self.sums[used], t)
+        return _read_only(spread((len(self.array), 1), used, mean[:, None])[:, 0])
 
     def difference(self, good: Any, bad: Any, where: str) -> tuple[Any, Floats]:
         sparse = isinstance(good, Sparse)
@@ -387,14 +417,14 @@ class ArrayLearner(Learner):
         )
 
     def norm(self) -> float:
-        return length(self.array)
+        return length(self._held())
 
     def square(self) -> Enclosure:
-        return enclosed_square(np.ravel(self.array))
+        return enclosed_square(np.ravel(self._held()))
 
     def copy(self) -> ArrayLearner:
         other = copy(self)
-        other.array, other.sums = self.array.copy(), self.sums.copy()
+        other.array, other.sums = (copied(a[:, None])[:, 0] for a in (self.array, self.sums))
         other._view = _read_only(other.array)
         return other
 
