@@ -12,4 +12,3 @@ def credentials(security: Security) -> dict[str, str]:
         "distributed.comm.tls.client.cert": security.tls_client_cert,
         "distributed.comm.tls.client.key": security.tls_client_key,
     }
-
