@@ -75,14 +75,15 @@ def verify(
             verified = None if undecided else False
             output.write_json(facts | {"verified": verified, "reason": str(refused), "converted": why})
         else:
-            typer.echo(f"{'not decided' if undecided else 'refused'}: {refused}")
+            output.say([f"{'not decided' if undecided else 'refused'}: {refused}"])
         raise typer.Exit(1) from None
     if why and not (out.quiet or out.json):
         output.note(f"the data were converted by novikoff before the checker saw them: {why}.")
     if out.json:
         output.write_json(facts | {"verified": True, "claims": said, "converted": why})
     elif not out.quiet:
-        typer.echo("\n  ".join(["verified, each number in the file read as the nearest double:", *said]))
+        title = "verified, each number in the file read as the nearest double:"
+        output.say([title, *(f"  {claim}" for claim in said)])
 
 
 def _rows(
