@@ -1,9 +1,9 @@
-"""requirements.txt: the versions of constraints.txt, each with the hashes of its files, for `--require-hashes`.
+"""requirements.txt: the versions of constraints.txt with the hashes of their files, for `--require-hashes`.
 
 Of every version all wheels for Linux and CPython 3.11 or later are listed, so that the file serves every such
-machine; the source where there is no wheel. The hashes are what the index that pip is set to says of its files:
-pip's own code asks for them (by names that it may change, but pip, too, has a version in constraints.txt), nothing
-is downloaded, and no address is written.
+machine; the source where there is no wheel. The hashes are what the index that pip is set to says of its
+files: pip's own code asks for them (by names that it may change, but pip, too, has a version in
+constraints.txt), nothing is downloaded, and no address is written.
 
     python .ci/hashes.py            write requirements.txt
     python .ci/hashes.py --check    whether it has the versions of constraints.txt, each with hashes
@@ -50,8 +50,12 @@ def serves(tags: Iterable[tuple[str, str, str]]) -> bool:
 
 def hashes(name: str, version: str, links: Iterable[tuple[str, str]]) -> list[str]:
     """The hashes of the files of a version, of which `links` has names and hashes."""
-    from pip._vendor.packaging.utils import InvalidSdistFilename, InvalidWheelFilename
-    from pip._vendor.packaging.utils import parse_sdist_filename, parse_wheel_filename
+    from pip._vendor.packaging.utils import (
+        InvalidSdistFilename,
+        InvalidWheelFilename,
+        parse_sdist_filename,
+        parse_wheel_filename,
+    )
     from pip._vendor.packaging.version import InvalidVersion, Version
 
     wheels, sources = set(), set()

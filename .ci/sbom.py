@@ -1,9 +1,10 @@
 """A software bill of materials, as CycloneDX 1.6 in JSON: what novikoff is made of, and what it needs.
 
-Read from the packages that are installed: those that it needs (`required`), those of its extras (`optional`), and
-those that only build it (`excluded`, but for nanobind, which is compiled into it with the robin-map that it carries).
-The hashes of a package are those of requirements.txt: of all files that the version can be installed from. There is
-neither a time nor a number drawn by chance in it: the same environment gives the same bytes.
+Read from the packages that are installed: those that it needs (`required`), those of its extras
+(`optional`), and those that only build it (`excluded`, but for nanobind, which is compiled into it with the
+robin-map that it carries). The hashes of a package are those of requirements.txt: of all files that the
+version can be installed from. There is neither a time nor a number drawn by chance in it: the same
+environment gives the same bytes.
 """
 
 from __future__ import annotations
@@ -31,10 +32,9 @@ def normal(name: str) -> str:
 
 def known_hashes() -> dict[tuple[str, str], list[str]]:
     """Of each name and version, by requirements.txt."""
-    entries = re.findall(r"^(\S+)==(\S+)((?: \\\n    --hash=\S+)+)", (ROOT / "requirements.txt").read_text(), re.M)
-    return {
-        (normal(name), version): re.findall("sha256:([0-9a-f]{64})", hashes) for name, version, hashes in entries
-    }
+    text = (ROOT / "requirements.txt").read_text()
+    entries = re.findall(r"^(\S+)==(\S+)((?: \\\n    --hash=\S+)+)", text, re.M)
+    return {(normal(name), version): re.findall("[0-9a-f]{64}", hashes) for name, version, hashes in entries}
 
 
 def needs(requirements: list[str], extras: set[str]) -> Iterator[Requirement]:
@@ -72,7 +72,9 @@ class Bill:
             else:
                 self.dependencies[ref].add(target)
 
-    def _component(self, found: Distribution, name: str, version: str, ref: str, scope: str) -> dict[str, Any]:
+    def _component(
+        self, found: Distribution, name: str, version: str, ref: str, scope: str
+    ) -> dict[str, Any]:
         component: dict[str, Any] = {"type": "library", "bom-ref": ref, "name": name, "version": version}
         component |= {"scope": scope, "purl": ref, "licenses": licences(found)}
         if hashes := self._hashes.get((name, version)):
@@ -92,8 +94,10 @@ def licences(found: Distribution) -> list[dict[str, Any]]:
     metadata = found.metadata
     if expression := metadata.get("License-Expression"):
         return [{"expression": expression}]
-    classified = [c.rpartition(" :: ")[2] for c in metadata.get_all("Classifier", []) if c.startswith("License ::")]
-    said = classified or (metadata.get("License") or "").strip().splitlines()[:1]
+    classifiers = [c for c in metadata.get_all("Classifier", []) if c.startswith("License ::")]
+    said = [c.rpartition(" :: ")[2] for c in classifiers] or (
+        metadata.get("License") or ""
+    ).strip().splitlines()[:1]
     return [{"license": {"name": name}} for name in said]
 
 

@@ -1,7 +1,7 @@
 """What a check costs is limited by its work, not by the size of what asks for it.
 
-Steps are counted, not timed; a child that checks hostile certificates may have little memory besides what it had
-before it saw them.
+Steps are counted, not timed; a child that checks hostile certificates may have little memory besides what it
+had before it saw them.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ for claim in (here.RUN, here.AT_MOST):
     for column in (10**6, 10**17):
         rows = here.wide(column=column)
         cases.append((here.many_classes(rows, claim), rows))
-(used,) = (int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if "VmSize" in line)
+status = Path("/proc/self/status").read_text().splitlines()
+(used,) = (int(line.split()[1]) for line in status if "VmSize" in line)
 resource.setrlimit(resource.RLIMIT_AS, ((used << 10) + (100 << 20),) * 2)
 for content, rows in cases:
     try:

@@ -117,6 +117,14 @@ def test_a_line_of_a_table_stays_one_line(evil):
         assert not line.startswith(("0", "1", "2")) or "%" in line
 
 
+def test_the_checker_alone_is_as_careful():
+    Path("c.json").write_text("{}")
+    Path("rows.csv").write_text(f"label,1,{EVIL}\n1,2,3\n")
+    command = [sys.executable, "-m", "novikoff.checker", "c.json", "rows.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.startswith("refused: ") and safe(done.stderr)
+
+
 # ---- labels that break lines ---------------------------------------------------------------------------
 BREAKS = ("a\nb", "a\rb", "a\u2028b", "a\x85b", "a\tb", "a\x0bb", "a\x1eb")
 

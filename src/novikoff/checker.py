@@ -52,6 +52,11 @@ def need(holds: Any, reason: str) -> None:
         raise Refused(reason)
 
 
+def printable(text: Any) -> str:
+    """Without what a terminal would obey: names and labels come from whoever made the files."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+
+
 def product(bits: int, other: int) -> int:
     """How many steps it takes to multiply whole numbers of so many bits: Karatsuba's, by words of 64."""
     short, long = sorted((1 + bits // 64, 1 + other // 64))
@@ -698,8 +703,10 @@ if __name__ == "__main__":
         need(fits and len(options) == len(given) + len(allowed), f"expected the arguments {usage}")
         rows = read_data(plain[1], "".join(plain[2:]), given[0] if given else None)
         said = verify(read_certificate(plain[0]), rows, *allowed)
-        print("verified, each number in the file read as the nearest double:", *said, sep="\n  ")
+        print(
+            "verified, each number in the file read as the nearest double:", *map(printable, said), sep="\n  "
+        )
     except TooMuchWork as error:
-        sys.exit(f"not decided: {error}")
+        sys.exit(f"not decided: {printable(error)}")
     except (Refused, OSError) as error:
-        sys.exit(f"refused: {error}")
+        sys.exit(f"refused: {printable(error)}")

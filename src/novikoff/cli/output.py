@@ -46,8 +46,8 @@ def check_labels(names: Iterable[str], instead: str) -> None:
     for name in names:
         if breaks_lines(name):
             raise ValueError(
-                f"the label {name!r} has a line break, a tab or another control character, for which lines of "
-                f"text have no place: {instead}"
+                f"the label {name!r} has a line break, a tab or another control character, for which lines "
+                f"of text have no place: {instead}"
             )
 
 

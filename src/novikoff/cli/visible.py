@@ -1,7 +1,7 @@
 """Text from outside, made safe to print, and standard streams that nothing else reaches a terminal through.
 
-Names, labels and file names come from files that others have written. A terminal obeys some characters instead of
-showing them; those are shown as escapes, the same that JSON has.
+Names, labels and file names come from files that others have written. A terminal obeys some characters
+instead of showing them; those are shown as escapes, the same that JSON has.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def guard() -> None:
     for name, number, failed in (("stdout", 1, _lost), ("stderr", 2, _ignored)):
         stream = getattr(sys, name)
         if stream is None:
-            stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
+            stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         stream.reconfigure(errors="replace")
         setattr(sys, name, Visible(stream, failed))
 

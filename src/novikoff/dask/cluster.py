@@ -1,7 +1,8 @@
 """Which cluster, and what is ours on it: everything is named, and nothing is left there.
 
-A client that is given, a scheduler's address, or a local cluster of our own. Whoever can talk to a scheduler or a
-worker can run code there, as its user: our own clusters talk only to those who hold keys made for the run.
+A client that is given, a scheduler's address, or a local cluster of our own. Whoever can talk to a
+scheduler or a worker can run code there, as its user: our own clusters talk only to those who hold keys
+made for the run.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def connected(given: Any = None) -> Iterator[Client]:
     Parameters
     ----------
     given : distributed.Client, str or None
-        A client; the address of a scheduler, with Dask's configuration for TLS where it begins with tls://; or
-        None for the default client where there is one, else for a local cluster of processes, one a core.
+        A client; the address of a scheduler, with Dask's configuration for TLS where it begins with tls://;
+        or None for the default client where there is one, else for a local cluster of processes, one a core.
     """
     with ExitStack() as stack:
         if given is None:
@@ -197,11 +198,12 @@ NO_PAGES: dict[str, list[str]] = {
 def local_cluster(n_workers: int | None = None, **options: Any) -> Iterator[LocalCluster]:
     """A cluster of processes on this machine, one thread each, for as long as it is needed; None: one a core.
 
-    Scheduler, workers and clients prove to each other, by TLS, that they belong to this cluster: the key is made
-    for it, is kept in the memory of its processes, and ends with them. Other users of the machine can reach the
-    ports (all on 127.0.0.1 and chosen by the system, so that several clusters can run side by side), but are
-    refused before anything they send is looked at. There is no dashboard, and the HTTP servers, which Dask does
-    not do without, have no pages but an empty list of them. What workers put aside is in a folder that only its owner can open.
+    Scheduler, workers and clients prove to each other, by TLS, that they belong to this cluster: the key is
+    made for it, is kept in the memory of its processes, and ends with them. Other users of the machine can
+    reach the ports (all on 127.0.0.1 and chosen by the system, so that several clusters can run side by
+    side), but are refused before anything they send is looked at. There is no dashboard, and the HTTP
+    servers, which Dask does not do without, have no pages but an empty list of them. What workers put aside
+    is in a folder that only its owner can open.
     """
     try:
         security = Security.temporary()
@@ -243,8 +245,9 @@ def _at(where: str) -> Iterator[Client]:
         if not where.startswith("tls:"):
             raise
         raise ConnectionError(
-            f"the scheduler at {where!r} needs credentials ({error}): name their files in Dask's configuration "
-            "(distributed.comm.tls.ca-file, .client.cert and .client.key), or give a Client that has them."
+            f"the scheduler at {where!r} needs credentials ({error}): name their files in Dask's "
+            "configuration (distributed.comm.tls.ca-file, .client.cert and .client.key), or give a Client that "
+            "has them."
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         raise ConnectionError(

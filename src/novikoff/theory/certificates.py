@@ -86,8 +86,8 @@ class Certificate:
     def verify(self, X: Any, y: Any, max_work: float = checker.MAX_WORK) -> list[str]:
         """Check every claim against the rows: the claims in words, or `novikoff.checker.Refused`.
 
-        Where that would take more than `max_work` steps it is `novikoff.checker.TooMuchWork`, which says nothing
-        about the claims.
+        Where that would take more than `max_work` steps it is `novikoff.checker.TooMuchWork`, which says
+        nothing about the claims.
         """
         return checker.verify(checker.parse(self.to_json()), (X, y), max_work)
 
