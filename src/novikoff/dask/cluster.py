@@ -246,8 +246,8 @@ def _at(where: str) -> Iterator[Client]:
             raise
         raise ConnectionError(
             f"the scheduler at {where!r} needs credentials ({error}): name their files in Dask's "
-            "configuration (distributed.comm.tls.ca-file, .client.cert and .client.key), or give a Client that "
-            "has them."
+            "configuration (distributed.comm.tls.ca-file, .client.cert and .client.key), or give a Client "
+            "that has them."
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         raise ConnectionError(
