@@ -43,8 +43,7 @@ def verify(
         typer.Option(
             min=0,
             metavar="STEPS",
-            help="Steps that the check may take: products of whole numbers of 64 bits. [default: "
-            "200000000]",
+            help="Steps that the check may take: products of whole numbers of 64 bits. [default: 200000000]",
             show_default=False,
         ),
     ] = None,
