@@ -8,6 +8,8 @@
 #   make long    the property tests with many more examples, drawn by SEED
 #   make fuzz    the native parsers against random text under sanitizers (FUZZ_SECONDS for each parser)
 #   make kill-test  twenty runs killed at moments drawn by SEED and resumed
+#   make hashes  requirements.txt anew: the versions of constraints.txt with the hashes of their files
+#   make sbom    build/sbom.json: what novikoff is made of and needs, with licences and hashes (CycloneDX)
 #   make real-data  commands, verdicts and bounds on the real data sets of the docs (NOVIKOFF_DATA names the folder)
 PYTHON ?= python3
 VENV ?= .venv
@@ -18,7 +20,7 @@ VERSIONS ?= constraints.txt
 BUILD ?= build
 SOURCES := $(shell find native src -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lowest steady lint bench long fuzz kill-test real-data sdist clean
+.PHONY: demo test lowest steady lint bench long fuzz kill-test real-data hashes sbom sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -71,6 +73,14 @@ build/fuzz_%: $(wildcard native/*.h native/fuzz/*)
 	@mkdir -p build
 	$(CXX) -std=gnu++17 -O1 -g $(FLAGS) -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all \
 	    native/fuzz/parsers.cpp native/fuzz/driver.cpp -o $@
+
+hashes: $(VENV)/.build
+	$(BIN)/python .ci/hashes.py
+
+sbom: $(VENV)/.built
+	$(PIP) install --no-build-isolation -c $(VERSIONS) -C build-dir='$(BUILD)/{wheel_tag}' \
+	    -e '.[dask,files,onnx,plots]'
+	$(BIN)/python .ci/sbom.py > build/sbom.json
 
 sdist: $(VENV)/.built
 	$(PIP) install -c constraints.txt build

@@ -1,7 +1,8 @@
 """The lowest versions that pyproject.toml promises to work with, as constraints for pip.
 
-Of everything that is named there and used in the suite: what the package needs, its extras, and the groups of
-building and testing. What those packages need in turn is left to pip.
+Of everything that is named there and used in the suite: what the package needs, its extras, and the groups
+of building and testing. What those packages need in turn is left to pip. [build-system] has exact versions,
+which are for builds in isolation; with others it is built from the environment, by the group's bounds.
 """
 
 import re
@@ -20,7 +21,6 @@ def promised(project: dict[str, Any]) -> Iterator[str]:
     yield from project["project"]["dependencies"]
     for extra in project["project"]["optional-dependencies"].values():
         yield from extra
-    yield from project["build-system"]["requires"]
     for group in ("build", "test"):
         yield from project["dependency-groups"][group]
 

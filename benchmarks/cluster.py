@@ -20,8 +20,10 @@ RECEIVED = struct.Struct("@128xQ")  # tcpi_bytes_received in Linux's struct tcp_
 @contextmanager
 def workers(n: int, memory: str | int = 0) -> Iterator[Client]:
     """So many worker processes of one thread each, with a limit on the memory of each, or none."""
-    local = local_cluster(n, memory_limit=memory or None)
-    with local, Client(local, set_as_default=False) as client:
+    with (
+        local_cluster(n, memory_limit=memory or None) as local,
+        Client(local, set_as_default=False) as client,
+    ):
         yield client
 
 

@@ -519,7 +519,7 @@ def test_a_closed_pipe_ends_quietly(model):
     )
     assert done.stdout in ("1\n", "-1\n")
     assert done.stderr == ""
-    assert done.returncode == 0
+    assert done.returncode == 141
 
 
 # ---- evaluate -----------------------------------------------------------------------------------------

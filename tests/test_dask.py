@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import cloudpickle
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -23,6 +24,7 @@ from sklearn.base import clone
 import novikoff
 import novikoff.dask.perceptron
 from children import PATIENCE, until
+from clusters import credentials
 from novikoff import Perceptron
 from novikoff.dask import DistributedPerceptron
 from novikoff.dask.cluster import local_cluster
@@ -316,10 +318,10 @@ def test_files_read_by_workers_are_the_source_read_here(client, tmp_path, texts,
 # ---- bad input -----------------------------------------------------------------------------------------
 def test_a_file_that_a_worker_cannot_read_is_named_with_the_worker(client, tmp_path):
     paths = write(tmp_path, ["1 1:1\n-1 2:1\n", "1 1:1\n-1 2:x\n"], "svm")
-    with pytest.raises(ValueError, match=r"day1.svm, on worker tcp://127.0.0.1:\d+: .*day1.svm, line 2"):
+    with pytest.raises(ValueError, match=r"day1.svm, on worker tls://127.0.0.1:\d+: .*day1.svm, line 2"):
         DistributedPerceptron(client=client).fit(paths)
     missing = str(tmp_path / "day7.svm")
-    with pytest.raises(FileNotFoundError, match=r"day7.svm, on worker tcp://"):
+    with pytest.raises(FileNotFoundError, match=r"day7.svm, on worker tls://"):
         DistributedPerceptron(client=client).fit([paths[0], missing])
     with pytest.raises(FileNotFoundError, match="No file matches"):
         DistributedPerceptron(client=client).fit(str(tmp_path / "night*.svm"))
@@ -346,9 +348,9 @@ def test_bad_blocks_are_refused_and_leave_nothing_behind(client):
             blocks(bad, y, 4)[0],
             yb,
             {},
-            r"block 1, on worker tcp://.*: Input X contains NaN at row 1, column 1",
+            r"block 1, on worker tls://.*: Input X contains NaN at row 1, column 1",
         ),
-        (Xb, da.where(yb == 1, np.nan, 0.0), {}, "on worker tcp://.*Input y contains NaN"),
+        (Xb, da.where(yb == 1, np.nan, 0.0), {}, "on worker tls://.*Input y contains NaN"),
     ]
     for A, b, options, message in cases:
         with pytest.raises(ValueError, match=message):
@@ -422,6 +424,7 @@ def test_a_cluster_without_workers_is_refused():
     X, y = noisy()
     with (
         local_cluster(0) as cluster,
+        dask.config.set(credentials(cluster.security)),
         pytest.raises(RuntimeError, match="has no workers: start some"),
     ):
         DistributedPerceptron(client=cluster.scheduler_address).fit(*blocks(X, y, 20))

@@ -6,13 +6,16 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import dask
 import numpy as np
 import pytest
 from distributed import Client
 
 from children import until
+from clusters import credentials
 from novikoff import load_model
 from novikoff.dask import DistributedPerceptron
 from novikoff.dask.cluster import local_cluster
@@ -33,8 +36,10 @@ def client():
 
 
 @pytest.fixture
-def address(client) -> str:
-    return client.scheduler.address
+def address(client) -> Iterator[str]:
+    """Where the scheduler is, with Dask configured for it."""
+    with dask.config.set(credentials(client.security)):
+        yield client.scheduler.address
 
 
 @pytest.fixture(autouse=True)
@@ -158,7 +163,7 @@ def test_options_of_clusters_need_one():
 def test_errors_are_one_line_and_the_cluster_is_left_clean(client, address):
     Path("bad.svm").write_text("a 1:1\nb 1:x\n")
     said = error_of("fit", "--dask", address, FILES[0], "bad.svm")
-    assert "bad.svm, line 2" in said and "on worker tcp://" in said
+    assert "bad.svm, line 2" in said and "on worker tls://" in said
     Path("one.svm").write_text("a 1:1\na 2:1\n")
     assert "only one class: 'a'" in error_of("fit", "--dask", address, "one.svm", "-q")
     assert "only one class: 'other'" in error_of("fit", "--dask", address, *FILES, "--positive", "d")
@@ -174,7 +179,7 @@ def test_a_cluster_that_is_not_there_or_has_no_workers(monkeypatch):
         hurried.setattr("novikoff.dask.cluster.ANSWER", "100ms")
         said = error_of("fit", "--dask", "tcp://127.0.0.1:1", *FILES)
     assert "there is no scheduler at 'tcp://127.0.0.1:1'" in said
-    with local_cluster(0) as empty:
+    with local_cluster(0) as empty, dask.config.set(credentials(empty.security)):
         said = error_of("fit", "--dask", empty.scheduler_address, *FILES)
     assert "has no workers: start some with" in said
 
@@ -201,11 +206,13 @@ def test_dask_is_loaded_only_when_asked_for():
 
 # ---- the scheduler is lost -----------------------------------------------------------------------------
 CLUSTER = """
-import sys
+import json, sys
+sys.path.append(sys.argv[1])
+from clusters import credentials
 from novikoff.dask.cluster import local_cluster
 if __name__ == "__main__":
     with local_cluster(1) as cluster:
-        print(cluster.scheduler_address, flush=True)
+        print(json.dumps([cluster.scheduler_address, credentials(cluster.security)]), flush=True)
         sys.stdin.read()
 """
 
@@ -215,7 +222,7 @@ def test_a_fit_whose_scheduler_is_killed_resumes_to_the_same_bits(address, folde
     Path("cluster.py").write_text(CLUSTER)
     with (
         subprocess.Popen(
-            [sys.executable, "cluster.py"],
+            [sys.executable, "cluster.py", str(Path(__file__).parent)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -223,7 +230,7 @@ def test_a_fit_whose_scheduler_is_killed_resumes_to_the_same_bits(address, folde
         ) as process,
         monkeypatch.context() as patch,
     ):
-        where, kept = process.stdout.readline().strip(), folder / "kept/checkpoint.novikoff"
+        (where, keys), kept = json.loads(process.stdout.readline()), folder / "kept/checkpoint.novikoff"
         save = MixingCheckpoint.save
 
         def last_save(*given):
@@ -232,7 +239,8 @@ def test_a_fit_whose_scheduler_is_killed_resumes_to_the_same_bits(address, folde
             process.wait()
 
         def lost():
-            return error_of("fit", "--dask", where, *fit, "--checkpoint", "kept", "--model", "m.novikoff")
+            with dask.config.set(keys):
+                return error_of("fit", "--dask", where, *fit, "--checkpoint", "kept", "--model", "m.novikoff")
 
         patch.setattr(MixingCheckpoint, "save", last_save)
         patch.setattr("novikoff.dask.cluster.ANSWER", "1s")  # also how long a lost scheduler is looked for

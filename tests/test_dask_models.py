@@ -300,7 +300,7 @@ def test_bad_input_is_told_and_the_model_stays(client, conll):
         model.fit(X, Y[1:])
     with pytest.raises(ValueError, match="leave out y"):
         model.fit(conll, Y)
-    with pytest.raises(ValueError, match=r"[ab]\.txt, on worker tcp://.*give templates"):
+    with pytest.raises(ValueError, match=r"[ab]\.txt, on worker tls://.*give templates"):
         model.fit(conll)
     with pytest.raises(TypeError, match="label is an option for reading files"):
         model.fit(X, Y, label=1)
@@ -308,7 +308,7 @@ def test_bad_input_is_told_and_the_model_stays(client, conll):
     with pytest.raises(FileNotFoundError, match=r"missing\.txt"):
         model.fit([conll[0], Path("missing.txt")])
     conll[1].write_text("the D\ndog\n")
-    with pytest.raises(ValueError, match=r"b\.txt, on worker tcp://.*line 2"):
+    with pytest.raises(ValueError, match=r"b\.txt, on worker tls://.*line 2"):
         model.fit(conll)
     with pytest.raises(ValueError, match="transitions='bio' needs"):
         model.set_params(transitions="bio").fit(conll[:1])

@@ -1,5 +1,6 @@
 """What the project's own files promise: what is built anew, and which versions there are."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -42,3 +43,40 @@ def test_every_promise_has_a_lowest_version():
     assert lowest.keys() <= names  # `make test` says exactly what it runs
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert f"numpy>={lowest['numpy']}" in project["project"]["dependencies"]
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
+def test_every_pinned_version_has_hashes():
+    """For `pip install --require-hashes`; `make hashes` makes the file anew."""
+    command = [sys.executable, ROOT / ".ci" / "hashes.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    text = (ROOT / "requirements.txt").read_text()
+    assert "://" not in text and "index-url" not in text and "find-links" not in text
+
+
+def test_builds_in_isolation_have_the_pinned_versions():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    pinned = {line.replace("_", "-") for line in (ROOT / "constraints.txt").read_text().split()}
+    assert {*project["build-system"]["requires"]} <= pinned
+    names = {each.partition("==")[0] for each in project["build-system"]["requires"]}
+    assert names <= {each.partition(">=")[0] for each in project["dependency-groups"]["build"]}
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
+def test_the_bill_of_materials_names_everything():
+    pytest.importorskip("nanobind")
+    command = [sys.executable, ROOT / ".ci" / "sbom.py"]
+    bill = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    found = {each["name"]: each for each in bill["components"]}
+    for name in ("numpy", "scipy", "scikit-learn", "safetensors", "nanobind", "robin-map"):
+        assert found[name]["scope"] == "required"
+    assert found["cryptography"]["scope"] == found["pyarrow"]["scope"] == "optional"
+    assert found["scikit-build-core"]["scope"] == "excluded"
+    assert all(each["version"] for each in found.values()) and found["numpy"]["licenses"]
+    refs = [each["bom-ref"] for each in bill["components"]]
+    assert len({*refs}) == len(refs) == len(found)
+    known = {*refs, bill["metadata"]["component"]["bom-ref"]}
+    assert {each["ref"] for each in bill["dependencies"]} == known
+    assert {other for each in bill["dependencies"] for other in each["dependsOn"]} <= known

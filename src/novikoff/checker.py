@@ -7,7 +7,8 @@ the data is the largest value, over all u of length 1, of the smallest u·z. Bel
 is multiplied by c, and so is an intercept: what it adds to a score. Floats are whole numbers over powers of
 two, and every sum has one true value: it is computed in float64 with a bound on its error, and in whole
 numbers where that leaves a doubt. Decimal text, in a file of data, means the double that is nearest to it.
-Usage: python -m novikoff.checker CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header]
+What a check costs is counted in steps before it is done, and refused beyond a limit.
+Usage: python -m novikoff.checker CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header] [--max-work=STEPS]
 """
 
 import csv
@@ -29,6 +30,7 @@ MAX_BYTES, MAX_CLAIMS, MAX_VISITS = 1 << 27, 100, 10**9  # of a certificate, of 
 MAX_BITS, MAX_LABEL = 1 << 20, 10_000  # of a whole number, of a label that is one
 MAX_SLACK = Fraction(1, 1 << 20)  # of a run: ε beside R², far above what rounding can amount to
 MAX_DEGREE, MAX_CELLS = 1000, 1 << 24  # of a kernel, of rows that are written out for one
+MAX_WORK = 200_000_000  # steps: products of whole numbers of 64 bits, or sixteen products of floats
 ENTRIES = 1 << 20  # that are looked at together
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 INTEGER, INDEX = re.compile(r"[-+]?\d+", re.ASCII), re.compile(r"\d{1,18}", re.ASCII)
@@ -41,9 +43,29 @@ class Refused(ValueError):
     """What is wrong with a certificate, or with the data, in one line."""
 
 
+class TooMuchWork(Refused):
+    """Nothing is known to be wrong, but to find out would take more work than is allowed."""
+
+
 def need(holds: Any, reason: str) -> None:
     if not holds:
         raise Refused(reason)
+
+
+def printable(text: Any) -> str:
+    """Without what a terminal would obey: names and labels come from whoever made the files."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+
+
+def product(bits: int, other: int) -> int:
+    """How many steps it takes to multiply whole numbers of so many bits: Karatsuba's, by words of 64."""
+    short, long = sorted((1 + bits // 64, 1 + other // 64))
+    return int(long * short**0.6)
+
+
+def reduction(bits: int) -> int:
+    """How many steps it takes to bring a fraction of such numbers into lowest terms."""
+    return 60 + (1 + bits // 64) ** 2 // 5
 
 
 class Data:
@@ -95,6 +117,7 @@ class Data:
         starts, self.ends = np.cumsum(counts) - counts, np.append(0, np.cumsum(counts + 1))
         self.values, self.width = np.insert(values.astype(float), starts, 1), int(columns.max(initial=-1)) + 2
         self.columns, self.bits = np.insert(columns + 1, starts, 0), bits_of(self.values)
+        self.size = self.bits + max(int(np.frexp(np.abs(self.values).max())[1]), 1)  # bits of a whole number
 
     def take(self, rows: Any) -> tuple[Any, Any, Any]:
         """The columns and values of these rows, and where in them each row starts."""
@@ -275,10 +298,14 @@ def root(q: Fraction) -> float:
 
 
 class Weights:
-    """A vector for each class: `exact` are whole numbers over 2^bits, `approx` the floats nearest to them."""
+    """A vector for each class: `exact` are whole numbers over 2^bits, `approx` the floats nearest to them.
 
-    def __init__(self, exact: Any, bits: int) -> None:
+    No whole number has more than `size` bits.
+    """
+
+    def __init__(self, exact: Any, bits: int, size: int = 0) -> None:
         self.exact, self.bits = exact, bits
+        self.size = size or max(abs(number).bit_length() for number in exact.flat)
 
     @cached_property
     def coarse(self) -> bool:
@@ -297,9 +324,10 @@ class Weights:
 
 
 class Checker:
-    """A certificate beside the data."""
+    """A certificate beside the data. No work is begun before its steps are counted (`spend`)."""
 
-    def __init__(self, certificate: dict[str, Any], data: Data) -> None:
+    def __init__(self, certificate: dict[str, Any], data: Data, max_work: float = math.inf) -> None:
+        self.max_work, self.work = max_work, 0
         self.data, self.ties, classes = data, certificate["ties"], certificate["classes"]
         need(self.ties in ("positive", "mistake"), "ties must be 'positive' or 'mistake'")
         texts = type(classes) is list and all(type(name) is str for name in classes)
@@ -310,6 +338,20 @@ class Checker:
         self.y = np.array([place[label] for label in data.labels])
         self.c_squared = Fraction(size(certificate["bias"], "bias")) ** 2
         self.bits = max(data.bits, self.c_squared.denominator.bit_length())
+        self.size = self.bits + max(data.size - data.bits, int(self.c_squared).bit_length())
+
+    def spend(self, steps: int) -> None:
+        """Count steps that come next; stop where they would be too many."""
+        self.work += int(steps)
+        if self.work > self.max_work:
+            many = f"too much work: {self.work} steps or more, and the limit is {self.max_work}"
+            raise TooMuchWork(f"{many}; --max-work (max_work) raises it")
+
+    def spend_on_scores(self, w: Weights, rows: Any) -> None:
+        """Count the steps of exact scores of these rows, for all classes, and of a gap of each."""
+        entries = int((self.data.ends[rows + 1] - self.data.ends[rows]).sum())
+        steps = self.K * entries * product(w.size, self.data.size)
+        self.spend(steps + len(rows) * reduction(w.size + self.data.size + w.bits + self.data.bits))
 
     def scores(self, w: Weights, row: int) -> tuple[Any, int]:
         """Of every class, exactly: whole numbers over a power of two, and the exponent of that."""
@@ -318,14 +360,16 @@ class Checker:
 
     def signs(self, w: Weights, rows: Any, own: Any, level: float = 0.0) -> Any:
         """Whether each gap, of a row's own class to every class, is above (1), at or below (−1) the level."""
-        step = max(ENTRIES // (self.K * (len(self.data.values) // self.data.n)), 1)
-        if len(rows) > step:  # in parts that fit into memory
-            cuts = range(0, len(rows), step)
-            return np.concatenate([self.signs(w, rows[k:][:step], own[k:][:step], level) for k in cuts])
+        entries = np.cumsum(self.data.ends[rows + 1] - self.data.ends[rows])
+        cuts = np.flatnonzero(np.diff(entries * self.K // ENTRIES)) + 1
+        if len(cuts):  # in parts that fit into memory
+            parts = zip(np.split(rows, cuts), np.split(own, cuts), strict=True)
+            return np.concatenate([self.signs(w, *part, level) for part in parts])
         columns, values, starts = self.data.take(rows)
-        product, at = w.approx[:, columns] * values, (np.arange(len(rows)), own)
-        score = np.add.reduceat(product, starts, axis=1).T
-        reach = np.add.reduceat(np.abs(product), starts, axis=1).T
+        self.spend(self.K * len(values) // 16)
+        products, at = w.approx[:, columns] * values, (np.arange(len(rows)), own)
+        score = np.add.reduceat(products, starts, axis=1).T
+        reach = np.add.reduceat(np.abs(products), starts, axis=1).T
         over, reach = score[at][:, None] - score - level, reach[at][:, None] + reach + abs(level)
         # Weights, n products and sums are rounded, in any order by (1 + 2^-53)^(n + 4), or underflow.
         error = (np.diff(starts, append=len(values))[:, None] + 8) * (reach * 2**-52 + 2**-1070)
@@ -336,7 +380,9 @@ class Checker:
             error[:] = math.inf
         over[at], error[at] = math.inf, -1
         out = np.sign(over).astype(np.int8)
-        for i, rival in np.argwhere(~(np.abs(over) > error)).tolist():
+        doubts = np.argwhere(~(np.abs(over) > error))
+        self.spend_on_scores(w, rows[doubts[:, 0]])
+        for i, rival in doubts.tolist():
             exact, bits = self.scores(w, rows[i])
             gap = Fraction(exact[own[i]] - exact[rival], 1 << bits) - Fraction(level)
             out[i, rival] = (gap > 0) - (gap < 0)
@@ -393,14 +439,22 @@ class Checker:
         # Sums of products of whole numbers that stay below 2^53 are the same in floats, and quicker.
         longest = math.log2(np.abs(data.values).max()) + data.bits + math.log2(data.width)
         kind, alpha = float if 2 * longest < 53 else object, wholes(alpha, bits)
-        supports = np.stack([data.written_out(row) for row in rows]).astype(kind)
+        # Of every row: its products with the supports, what K makes of them, and the sums of these times α.
+        power_of = (one + int((gamma + coef0) * one)).bit_length() + 2 * data.size + data.width.bit_length()
+        length = power_of * degree if poly else power + data.width  # of a value of K, in bits
+        each = data.width * product(data.size, data.size) // (16 if kind is float else 1)
+        each += product(length, length) + self.K * product(length, bits + 1024)
+        self.spend((data.n + len(rows)) * (data.width + len(rows) * each + reduction(2 * length + bits)))
+        supports = np.empty((len(rows), data.width - 1), dtype=kind)
+        for k, row in enumerate(rows):
+            supports[k] = data.written_out(row)
 
         def values(row: int) -> Any:  # of K with every support, over 2^power; products are over 2^(2·bits)
             products = [int(p) for p in supports @ data.written_out(row).astype(kind)]
             K = [(p * factor + constant) ** degree if poly else 1 << p + power for p in products]
             return np.array(K, dtype=object) + more
 
-        square = (alpha * (alpha @ np.stack([values(row) for row in rows]))).sum()
+        square = sum((alpha[:, k] * (alpha @ values(row))).sum() for k, row in enumerate(rows))
         return lambda row: (alpha @ values(row), power + bits), Fraction(square, 1 << power + 2 * bits)
 
     def gap(self, scores: Any, row: int) -> Fraction:
@@ -419,10 +473,13 @@ class Checker:
             where = " in the space of the kernel " + formula.format(**claim["kernel"])
         else:
             u = self.model(claim)
+            self.spend(u.exact.size * product(u.size, u.size) + reduction(2 * u.size))
             scores, square = partial(self.scores, u), u.square(self.c_squared)
             level = root(Fraction(gamma) ** 2 * square)  # most are far enough above it for floats to tell
             if level < math.inf:
                 rows = rows[(self.signs(u, rows, self.y, level) < 0).any(axis=1)]
+            self.spend_on_scores(u, rows)
+            self.spend(len(rows) * reduction(2 * (u.size + self.data.size + u.bits + self.data.bits)))
         for row in rows.tolist():
             gap = self.gap(scores, row)
             enough = gap > 0 and gap * gap >= Fraction(gamma) ** 2 * square
@@ -443,9 +500,13 @@ class Checker:
             need(rival != self.y[row], f"row {row} cannot have its own class as rival")
         return list(zip(rows, rivals, strict=True))
 
-    def add(self, total: Any, row: int, rival: int, weight: int) -> Any:
-        """Add weight·z, in whole numbers over 2^bits; return the columns where that changes anything."""
+    def add(self, total: Any, row: int, rival: int, weight: int, used: Any = None) -> Any:
+        """Add weight·z, in whole numbers over 2^bits; return the columns where that changes anything.
+
+        `total` has all columns, or those that are `used`.
+        """
         columns, values, _ = self.data.take(np.array([row]))
+        columns = columns if used is None else np.searchsorted(used, columns)
         x = wholes(values, self.bits)
         x[0] = int(self.c_squared * (1 << self.bits))
         for k, signed in ((self.y[row], weight), (rival, -weight)):
@@ -455,10 +516,15 @@ class Checker:
 
     def length(self, pairs: list[tuple[int, int]], weights: list[int]) -> Fraction:
         """‖Σ α·z‖² for whole α."""
-        total = np.zeros((self.K, self.data.width), dtype=object)
+        columns = self.data.take(np.array([row for row, _ in pairs]))[0]
+        used, longest = np.unique(columns), max(weights).bit_length()
+        of_sum = longest + self.size + len(pairs).bit_length()
+        self.spend(2 * len(columns) * product(longest, self.size))
+        self.spend(self.K * len(used) * product(of_sum, of_sum) + reduction(2 * (of_sum + self.bits)))
+        total = np.zeros((self.K, len(used)), dtype=object)
         for (row, rival), weight in zip(pairs, weights, strict=True):
-            self.add(total, row, rival, weight)
-        return Weights(total, self.bits).square(self.c_squared)
+            self.add(total, row, rival, weight, used)
+        return Weights(total, self.bits, of_sum).square(self.c_squared)
 
     def margin_at_most(self, claim: Any) -> str:
         """‖Σ α·z‖ ≤ ε·Σα with α ≥ 0: the smallest u·z is at most Σ α·(u·z)/Σα ≤ ε when u has length 1.
@@ -499,7 +565,9 @@ class Checker:
         pairs = self.pairs([int(path[visit % len(path)]) for visit in updates], claim["rivals"])
         radius = self.longest()
         need(Fraction(epsilon) <= MAX_SLACK * radius, "epsilon is more than R²/2^20, which is no rounding")
-        w = Weights(np.zeros((self.K, self.data.width), dtype=object), self.bits)
+        self.model(claim)  # which has as many numbers as the weights below
+        exact = np.zeros((self.K, self.data.width), dtype=object)
+        w = Weights(exact, self.bits, self.size + len(updates).bit_length())
         for k, now in enumerate([*updates, visits]):
             start, slack = (updates[k - 1] + 1, epsilon) if k else (0, 0.0)  # W = 0 was never rounded
             end = min(now, start + n) if cyclic else now  # one round with the same W says it of all
@@ -596,8 +664,11 @@ def parse(text: str | bytes) -> Any:
         raise Refused(f"the certificate is no JSON that can be read: {error}") from None
 
 
-def verify(certificate: Any, data: tuple[Any, Any]) -> list[str]:
-    """The claims in words, all true of the data (X, y); `Refused` says the first thing that is wrong."""
+def verify(certificate: Any, data: tuple[Any, Any], max_work: float = MAX_WORK) -> list[str]:
+    """The claims in words, all true of the data (X, y); `Refused` says the first thing that is wrong.
+
+    Where it would take more than `max_work` steps to tell, `TooMuchWork` says so.
+    """
     version = certificate.get("novikoff-certificate") if type(certificate) is dict else None
     need(version is not None, "this is no certificate of novikoff")
     need(type(version) is int and version == 1, f"version {version} is not known, but only version 1")
@@ -605,7 +676,7 @@ def verify(certificate: Any, data: tuple[Any, Any]) -> list[str]:
     need({*certificate} == {*fields.split()}, f"the fields of a certificate are {fields}")
     rows = Data(*data)
     need(certificate["digest"] == rows.digest, "the certificate is for other data: the digests differ")
-    checker, claims, said = Checker(certificate, rows), certificate["claims"], []
+    checker, claims, said = Checker(certificate, rows, max_work), certificate["claims"], []
     need(type(claims) is list and 0 < len(claims) <= MAX_CLAIMS, f"there must be 1 to {MAX_CLAIMS} claims")
     for k, claim in enumerate(claims, 1):
         kind: Any = claim.get("claim") if type(claim) is dict else None
@@ -616,18 +687,26 @@ def verify(certificate: Any, data: tuple[Any, Any]) -> list[str]:
             with np.errstate(all="ignore"):  # what overflows is decided exactly
                 said.append(check(checker, claim))
         except (Refused, OverflowError) as error:
-            raise Refused(f"claim {k} ({kind}): {error}") from None
+            kind_of = TooMuchWork if isinstance(error, TooMuchWork) else Refused
+            raise kind_of(f"claim {k} ({kind}): {error}") from None
     return said
 
 
 if __name__ == "__main__":
     try:
-        plain = [argument for argument in sys.argv[1:] if argument not in ("--header", "--no-header")]
-        given = [argument == "--header" for argument in sys.argv[1:] if argument not in plain]
-        usage = "expected the arguments CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header]"
-        need(len(plain) in (2, 3) and len(given) < 2, usage)
+        plain = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+        options = [argument for argument in sys.argv[1:] if argument.startswith("--")]
+        given = [option == "--header" for option in options if option in ("--header", "--no-header")]
+        allowed = [int(m[1]) for option in options if (m := re.fullmatch(r"--max-work=(\d{1,18})", option))]
+        fits = len(plain) in (2, 3) and len(given) < 2 and len(allowed) < 2
+        usage = "CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header] [--max-work=STEPS]"
+        need(fits and len(options) == len(given) + len(allowed), f"expected the arguments {usage}")
         rows = read_data(plain[1], "".join(plain[2:]), given[0] if given else None)
-        said = verify(read_certificate(plain[0]), rows)
-        print("verified, each number in the file read as the nearest double:", *said, sep="\n  ")
+        said = verify(read_certificate(plain[0]), rows, *allowed)
+        print(
+            "verified, each number in the file read as the nearest double:", *map(printable, said), sep="\n  "
+        )
+    except TooMuchWork as error:
+        sys.exit(f"not decided: {printable(error)}")
     except (Refused, OSError) as error:
-        sys.exit(f"refused: {error}")
+        sys.exit(f"refused: {printable(error)}")

@@ -17,9 +17,14 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     from novikoff.cli.app import COMMANDS, make_app
+    from novikoff.cli.visible import OutputLost, give_up, guard
 
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # R ≥ γ in a terminal that has only ASCII
+    guard()
     wanted = [name for name in COMMANDS if name in sys.argv[1:2]]
-    make_app(tuple(wanted) or COMMANDS)(prog_name="novikoff")
+    try:
+        make_app(tuple(wanted) or COMMANDS)(prog_name="novikoff")
+    except OutputLost as lost:
+        give_up()
+        if lost.code == 1:
+            sys.stderr.write(f"novikoff: error: standard output: {lost}\n")
+        sys.exit(lost.code)

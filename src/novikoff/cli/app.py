@@ -31,7 +31,8 @@ def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
     app = typer.Typer(
         name="novikoff",
         help="Perceptrons that carry their proof: from a file to a model in one command.\n\n"
-        "'novikoff COMMAND --help' says more. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted.",
+        "'novikoff COMMAND --help' says more. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted, "
+        "141 nobody read the output.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,

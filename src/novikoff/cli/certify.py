@@ -95,7 +95,7 @@ def certify(
         output.write_json({"certificate": str(saved_as)} | said | {"interrupted": certificate.interrupted})
     else:
         lines = [*certificate.said, *output.skipped_lines(source.skipped)]
-        typer.echo("\n".join([*lines, f"  {'saved':<10} {saved_as} ({output.size_of(saved_as)})"]))
+        output.say([*lines, f"  {'saved':<10} {saved_as} ({output.size_of(saved_as)})"])
     if certificate.interrupted:
         output.note(f"interrupted; what was proved by then is saved in {saved_as}.")
         raise typer.Exit(INTERRUPTED)

@@ -117,14 +117,14 @@ def convert(
         }
         if not out.json:
             for line in output.skipped_lines(source.skipped):
-                typer.echo(line, err=to_stdout)
+                output.say([line], err=to_stdout)
     if to_stdout:
         return
     if out.json:
         output.write_json({"output": str(target)} | said)
     elif not out.quiet:
         rows = f"{said['rows']:,} rows, {said['features']:,} features, " if "rows" in said else ""
-        typer.echo(f"{target}: {said['format']}, {rows}{output.size_of(target)}")
+        output.say([f"{target}: {said['format']}, {rows}{output.size_of(target)}"])
 
 
 def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:

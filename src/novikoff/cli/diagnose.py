@@ -193,9 +193,9 @@ def _show(
             | {"skipped": skipped}
         )
         return
-    lines = [str(found)]
+    lines = str(found).split("\n")
     if places:
         lines.append(f"  {'look at':<10} {places[0]}, and {places[1]}: equal, with different labels")
     lines += output.skipped_lines(source.skipped)
     lines += [f"  {'saved':<10} {path} ({output.size_of(path)})" for path in saved.values()]
-    typer.echo("\n".join(lines))
+    output.say(lines)

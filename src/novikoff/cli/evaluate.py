@@ -42,7 +42,7 @@ def evaluate(
         figures = evaluation.to_dict() | {"skipped": {"count": skipped.count, "first": skipped.first}}
         output.write_json({"model": str(model)} | figures)
     else:
-        typer.echo("\n".join([*output.evaluation_lines(evaluation), *output.skipped_lines(skipped)]))
+        output.say([*output.evaluation_lines(evaluation), *output.skipped_lines(skipped)])
 
 
 def evaluated(

@@ -314,11 +314,11 @@ def _show(
             }
         )
         return
-    lines = [str(report)]
+    lines = str(report).split("\n")
     if not isinstance(learned, LinearModel):
         lines += [f"  {name:<10} {text}" for name, text in output.kernel_facts(learned)]
     if tested is not None:
         lines.append(f"  {'test':<10} {output.headline(tested)}")
     lines += output.skipped_lines(skipped)
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
-    typer.echo("\n".join(lines))
+    output.say(lines)

@@ -44,7 +44,7 @@ def inspect(
     if json:
         output.write_json(_facts(loaded, model, top))
     else:
-        typer.echo("\n".join(_lines(loaded, model, top)))
+        output.say(_lines(loaded, model, top))
 
 
 def _tagger(path: Path, top: int, json: bool, trust_patterns: bool) -> None:
@@ -54,7 +54,7 @@ def _tagger(path: Path, top: int, json: bool, trust_patterns: bool) -> None:
     if json:
         output.write_json(inspecting.facts(tagger, path, top))
     else:
-        typer.echo("\n".join(inspecting.lines(tagger, path, top)))
+        output.say(inspecting.lines(tagger, path, top))
 
 
 def _features(model: LinearModel | KernelModel) -> str:
@@ -126,7 +126,7 @@ def _lines(model: LinearModel | KernelModel, path: Path, top: int) -> list[str]:
     plain = (
         f"{model.name}(rule={model.model.settings.rule!r})" if isinstance(model, LinearModel) else model.name
     )
-    lines = [str(report) if report is not None else plain]
+    lines = str(report).split("\n") if report is not None else [plain]
     lines += [f"  {name:<10} {text}" for name, text in facts]
     if top and isinstance(model, LinearModel):
         for label, name in list(zip(model.classes.tolist(), names, strict=True))[:MANY]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from novikoff.cli.visible import breaks_lines, in_line, visible
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
@@ -20,12 +23,32 @@ SHOWN = 3  # skipped lines
 
 def note(text: str) -> None:
     """Something worth knowing that is not the outcome."""
-    typer.echo(f"novikoff: {text}", err=True)
+    say([f"novikoff: {text}"], err=True)
+
+
+def say(lines: Iterable[str], err: bool = False) -> None:
+    """Lines for people: each stays one, whatever names and labels are in it."""
+    typer.echo("\n".join(map(in_line, lines)), err=err)
 
 
 def write_json(value: dict[str, Any]) -> None:
     """One object on one line; what JSON cannot say (NaN, infinity) is null."""
-    typer.echo(json.dumps(_sayable(value), ensure_ascii=False, allow_nan=False))
+    typer.echo(json_line(_sayable(value)))
+
+
+def json_line(value: Any) -> str:
+    """One line of JSON, which is one for whoever splits it, and nothing to a terminal."""
+    return visible(json.dumps(value, ensure_ascii=False))
+
+
+def check_labels(names: Iterable[str], instead: str) -> None:
+    """Refuse labels that would break the lines of a text, before the first of them is written."""
+    for name in names:
+        if breaks_lines(name):
+            raise ValueError(
+                f"the label {name!r} has a line break, a tab or another control character, for which lines "
+                f"of text have no place: {instead}"
+            )
 
 
 def _sayable(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -49,21 +48,26 @@ def predict(
 ) -> None:
     """Predict the label of every row: line i of the output is for row i.
 
+    Labels with line breaks, tabs or other control characters need --json, which escapes them.
+
     For example: novikoff predict spam.novikoff new.svm --output labels.txt
 
     Predictions are written as the files are read. With --output the file appears when it is complete.
     """
     from novikoff.cli.opening import source_for
+    from novikoff.labels import as_text
     from novikoff.models.loading import load_classifier
     from novikoff.outfile import written
 
     fitted = load_classifier(model)
+    if not json:
+        output.check_labels(map(as_text, fitted.classes.tolist()), "--json writes such labels.")
     source = source_for(fitted, data, reading, labelled=False)
     with nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file:
         for lines in _predictions(fitted, source, reading.n_jobs, scores=scores, as_json=json):
             file.write(lines.encode())
     for line in output.skipped_lines(source.skipped):
-        typer.echo(line, err=True)
+        output.say([line], err=True)
 
 
 def _predictions(
@@ -97,4 +101,4 @@ def _json(label: Any, scores: list[float] | None, names: list[str]) -> str:
     said: dict[str, Any] = {"label": label}
     if scores is not None:
         said["scores"] = dict(zip(names[1:] if len(scores) == 1 else names, scores, strict=True))
-    return json.dumps(said, ensure_ascii=False)
+    return output.json_line(said)

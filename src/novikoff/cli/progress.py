@@ -30,7 +30,8 @@ def shown(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
         return
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
-    with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=8) as bar:
+    terminal = getattr(sys.stderr, "stream", sys.stderr)  # the bar is drawn by what others must not say
+    with Bar(*columns, console=Console(file=terminal), transient=True, refresh_per_second=8) as bar:
         task = bar.add_task("starting", total=None, figures="")
         last = 0.0
 

@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 
 import typer
 
+from novikoff.cli import output
 from novikoff.cli.options import flag_of
 from novikoff.parameters import FILE_PARAMETERS, TAG_FILE_PARAMETERS
 
@@ -70,7 +71,7 @@ def _run(command: Callable[..., None], given: dict[str, Any]) -> None:
 
         def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
             if category.__name__ in ("RoundingWarning", "PatternWarning"):  # by name: modules load numpy
-                typer.echo(f"novikoff: warning: {as_options(str(message))}", err=True)
+                output.note(f"warning: {as_options(str(message))}")
             else:
                 shown(message, category, *where, **more)
 
@@ -83,15 +84,12 @@ def _run_watched(command: Callable[..., None], given: dict[str, Any]) -> None:
         command(**given)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        typer.echo("novikoff: interrupted", err=True)
+        output.note("interrupted")
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
     except (ValueError, OSError, OverflowError, ImportError, MemoryError) as error:
         if _show_traceback:
             traceback.print_exc()
-        typer.echo(f"novikoff: error: {_one_line(error)}", err=True)
+        output.note(f"error: {_one_line(error)}")
         raise typer.Exit(1) from None
 
 

@@ -200,11 +200,11 @@ def _show(
             }
         )
         return
-    lines = [_head(result, trying), *_lines(result.table), "", str(report)]
+    lines = [_head(result, trying), *_lines(result.table), "", *str(report).split("\n")]
     if tested is not None:
         lines.append(f"  {'test':<10} {output.headline(tested)}")
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
-    typer.echo("\n".join(lines))
+    output.say(lines)
 
 
 def _head(result: TuneResult, trying: Trying) -> str:

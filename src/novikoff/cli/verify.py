@@ -38,6 +38,15 @@ def verify(
             "number the columns. Its weights are not looked at.",
         ),
     ] = None,
+    max_work: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="STEPS",
+            help="Steps that the check may take: products of whole numbers of 64 bits. [default: 200000000]",
+            show_default=False,
+        ),
+    ] = None,
     labelling: Labelling,
     reading: Reading,
     columns: Columns,
@@ -49,7 +58,8 @@ def verify(
 
     The checker is one small file, novikoff/checker.py, which trusts nothing else of novikoff. It reads plain
     LIBSVM text and CSV files of numbers by itself; other files, and packed ones, are converted first, which
-    is said. Exit code 0 when all claims are verified, 1 when one is refused, with the reason.
+    is said. Exit code 0 when all claims are verified, 1 when one is refused, with the reason, or could not be
+    decided within --max-work.
     """
     from novikoff import checker
 
@@ -57,19 +67,22 @@ def verify(
     try:
         content = checker.read_certificate(certificate)
         rows, why = _rows(data, model, reading, columns, labelling)
-        said = checker.verify(content, rows)
+        said = checker.verify(content, rows, checker.MAX_WORK if max_work is None else max_work)
     except checker.Refused as refused:
+        undecided = isinstance(refused, checker.TooMuchWork)
         if out.json:
-            output.write_json(facts | {"verified": False, "reason": str(refused), "converted": why})
+            verified = None if undecided else False
+            output.write_json(facts | {"verified": verified, "reason": str(refused), "converted": why})
         else:
-            typer.echo(f"refused: {refused}")
+            output.say([f"{'not decided' if undecided else 'refused'}: {refused}"])
         raise typer.Exit(1) from None
     if why and not (out.quiet or out.json):
         output.note(f"the data were converted by novikoff before the checker saw them: {why}.")
     if out.json:
         output.write_json(facts | {"verified": True, "claims": said, "converted": why})
     elif not out.quiet:
-        typer.echo("\n  ".join(["verified, each number in the file read as the nearest double:", *said]))
+        title = "verified, each number in the file read as the nearest double:"
+        output.say([title, *(f"  {claim}" for claim in said)])
 
 
 def _rows(

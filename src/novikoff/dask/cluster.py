@@ -1,18 +1,21 @@
 """Which cluster, and what is ours on it: everything is named, and nothing is left there.
 
-A client that is given, a scheduler's address, or a local cluster of our own.
+A client that is given, a scheduler's address, or a local cluster of our own. Whoever can talk to a
+scheduler or a worker can run code there, as its user: our own clusters talk only to those who hold keys
+made for the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 from weakref import WeakSet
 
 import dask
-from distributed import CancelledError, Client, Future, LocalCluster, wait
+from distributed import CancelledError, Client, Future, LocalCluster, Security, wait
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
@@ -34,8 +37,8 @@ def connected(given: Any = None) -> Iterator[Client]:
     Parameters
     ----------
     given : distributed.Client, str or None
-        A client; the address of a scheduler; or None for the default client where there is one, else for a
-        local cluster of processes, one a core.
+        A client; the address of a scheduler, with Dask's configuration for TLS where it begins with tls://;
+        or None for the default client where there is one, else for a local cluster of processes, one a core.
     """
     with ExitStack() as stack:
         if given is None:
@@ -184,21 +187,48 @@ def _default() -> Client | None:
         return None
 
 
-def local_cluster(n_workers: int | None = None, **options: Any) -> LocalCluster:
-    """A cluster of processes on this machine, out of others' reach, one thread each; None: one a core.
+# Every scheduler and every worker answers HTTP, and asks nobody who they are: ours have nothing to say there.
+NO_PAGES: dict[str, list[str]] = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
 
-    There is no dashboard, and all ports are chosen by the system, so that several can run side by side.
+
+@contextmanager
+def local_cluster(n_workers: int | None = None, **options: Any) -> Iterator[LocalCluster]:
+    """A cluster of processes on this machine, one thread each, for as long as it is needed; None: one a core.
+
+    Scheduler, workers and clients prove to each other, by TLS, that they belong to this cluster: the key is
+    made for it, is kept in the memory of its processes, and ends with them. Other users of the machine can
+    reach the ports (all on 127.0.0.1 and chosen by the system, so that several clusters can run side by
+    side), but are refused before anything they send is looked at. There is no dashboard, and the HTTP
+    servers, which Dask does not do without, have no pages but an empty list of them. What workers put aside
+    is in a folder that only its owner can open.
     """
-    return LocalCluster(
-        n_workers=threads(-1) if n_workers is None else n_workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-        preload="novikoff.dask.preload",
-        **options,
-    )
+    try:
+        security = Security.temporary()
+    except ImportError:
+        raise ImportError(
+            "a local cluster needs cryptography for its keys: pip install 'novikoff[dask]'."
+        ) from None
+    with TemporaryDirectory(prefix="novikoff-", ignore_cleanup_errors=True) as folder:
+        with dask.config.set(NO_PAGES):
+            cluster = LocalCluster(
+                n_workers=threads(-1) if n_workers is None else n_workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                protocol="tls://",
+                security=security,
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                config=NO_PAGES,
+                local_directory=folder,
+                preload="novikoff.dask.preload",
+                **options,
+            )
+        with cluster:
+            yield cluster
 
 
 @contextmanager
@@ -211,10 +241,18 @@ def _local() -> Iterator[Client]:
 def _at(where: str) -> Iterator[Client]:
     try:
         client = Client(where, timeout=ANSWER, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except TypeError as error:  # Dask's, where there are no credentials
+        if not where.startswith("tls:"):
+            raise
         raise ConnectionError(
-            f"there is no scheduler at {where!r} ({type(error).__name__}: {error}): start one with "
-            "`dask scheduler`, or take a local cluster."
+            f"the scheduler at {where!r} needs credentials ({error}): name their files in Dask's "
+            "configuration (distributed.comm.tls.ca-file, .client.cert and .client.key), or give a Client "
+            "that has them."
+        ) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConnectionError(
+            f"there is no scheduler at {where!r} that answers ({type(error).__name__}: {error}): start one "
+            "with `dask scheduler`, check Dask's configuration for TLS, or take a local cluster."
         ) from None
     with client:
         yield client

@@ -83,9 +83,13 @@ class Certificate:
         """Of the rows and labels it is about."""
         return str(self.content.get("digest"))
 
-    def verify(self, X: Any, y: Any) -> list[str]:
-        """Check every claim against the rows: the claims in words, or `novikoff.checker.Refused`."""
-        return checker.verify(checker.parse(self.to_json()), (X, y))
+    def verify(self, X: Any, y: Any, max_work: float = checker.MAX_WORK) -> list[str]:
+        """Check every claim against the rows: the claims in words, or `novikoff.checker.Refused`.
+
+        Where that would take more than `max_work` steps it is `novikoff.checker.TooMuchWork`, which says
+        nothing about the claims.
+        """
+        return checker.verify(checker.parse(self.to_json()), (X, y), max_work)
 
     def to_json(self) -> str:
         """The certificate as text; every number in it is read back as it is."""
@@ -196,7 +200,7 @@ def certify(
     if watch is not None:
         watch("verifying", None)
     made = Certificate(work.content(claims), interrupted=interrupted)
-    return replace(made, said=tuple(made.verify(*work.rows)))
+    return replace(made, said=tuple(made.verify(*work.rows, max_work=math.inf)))
 
 
 class _Work:
@@ -466,7 +470,7 @@ def _run_claim(work: _Work, trace: Trace) -> Claim:
     for epsilon in (0.0, *slack):
         claim["epsilon"] = epsilon
         try:
-            checker.verify(work.content([claim]), work.rows)
+            checker.verify(work.content([claim]), work.rows, math.inf)
             return claim
         except checker.Refused as error:
             reason = error

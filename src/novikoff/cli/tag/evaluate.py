@@ -44,7 +44,7 @@ def evaluate(
     if out.json:
         output.write_json({"model": str(model)} | scores.to_dict())
     else:
-        typer.echo("\n".join(telling.lines(scores)))
+        output.say(telling.lines(scores))
 
 
 def evaluated(

@@ -153,7 +153,7 @@ def _show(learned: Tagger, path: Path, tested: TagScores | None, chosen: str | N
             }
         )
         return
-    lines = [str(report)]
+    lines = str(report).split("\n")
     if chosen is not None:
         lines.append(f"  {'templates':<10} {chosen}, as usual for such files; --templates names others")
     if tested is not None:
@@ -161,4 +161,4 @@ def _show(learned: Tagger, path: Path, tested: TagScores | None, chosen: str | N
             f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(telling.headlines(tested))
         ]
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
-    typer.echo("\n".join(lines))
+    output.say(lines)

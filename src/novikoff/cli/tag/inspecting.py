@@ -56,7 +56,7 @@ def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
         ("weights", f"{len(tagger.pairs.w):,} that are not 0, {_which(tagger)}"),
         ("made with", ", ".join(f"{name}={value}" for name, value in _unusual(tagger)) or "the defaults"),
     ]
-    out = [str(tagger.report) if tagger.report is not None else tagger.name]
+    out = str(tagger.report).split("\n") if tagger.report is not None else [tagger.name]
     out += [f"  {name:<10} {text}" for name, text in about]
     if templates is not None:
         out += ["", "templates:", *(f"  {line}" for line in templates.text.splitlines())]

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from novikoff.cli import output
 from novikoff.cli.options import ModelFile
 from novikoff.cli.tag.opening import load, open_for
 from novikoff.cli.tag.options import Reading, TrustPatterns, default
@@ -54,6 +55,7 @@ def predict(
 
     tagger = load(model, trust_patterns)
     names = [as_text(label) for label in tagger.classes.tolist()]
+    output.check_labels(names, "tag in Python, with SequenceTagger.load(...).predict.")
     with (
         closing(open_for(tagger, data, reading, labelled=None)) as source,
         nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file,

@@ -1,0 +1,152 @@
+"""Text from outside, made safe to print, and standard streams that nothing else reaches a terminal through.
+
+Names, labels and file names come from files that others have written. A terminal obeys some characters
+instead of showing them; those are shown as escapes, the same that JSON has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, TextIO
+
+# C0 and C1 controls, DEL, what ends lines or turns the direction of text, and halves of surrogate pairs.
+_UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_IN_TEXT, _IN_LINE = re.compile(f"[{_UNSAFE}]"), re.compile(f"[{_UNSAFE}\t\n]")
+PIPE_CLOSED = 141  # as a shell says it of a process that ends by SIGPIPE: 128 + 13
+
+
+def _escape(found: re.Match[str]) -> str:
+    return {"\n": "\\n", "\t": "\\t"}.get(found[0], f"\\u{ord(found[0]):04x}")
+
+
+def visible(text: str) -> str:
+    """Lines of text in which a terminal finds nothing to obey.
+
+    >>> print(visible("a\\x1b[31mred\\u202e"))
+    a\\u001b[31mred\\u202e
+    """
+    return _IN_TEXT.sub(_escape, text)
+
+
+def in_line(text: str) -> str:
+    """The same for one line, which stays one.
+
+    >>> in_line("a\\nb") == "a\\\\nb"
+    True
+    """
+    return _IN_LINE.sub(_escape, text)
+
+
+def breaks_lines(text: str) -> bool:
+    """Whether the text cannot be a line, or a cell of one, as it is."""
+    return _IN_LINE.search(text) is not None
+
+
+class OutputLost(Exception):
+    """Standard output cannot be written to; no error of a file, which commands may know what to do about."""
+
+    def __init__(self, reason: OSError) -> None:
+        super().__init__(reason.strerror)
+        self.code = PIPE_CLOSED if isinstance(reason, BrokenPipeError) else 1
+
+
+def _lost(reason: OSError) -> None:
+    raise OutputLost(reason) from None
+
+
+def _ignored(reason: OSError) -> None:
+    """There is nobody to tell."""
+
+
+class _Bytes(io.BufferedIOBase):
+    """The bytes behind a stream, as they are: of data that a command writes to standard output."""
+
+    def __init__(self, stream: Any, failed: Callable[[OSError], None]) -> None:
+        self._stream, self._failed = stream, failed
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        try:
+            written: int = self._stream.write(data)
+        except OSError as error:
+            self._failed(error)
+            return len(data)
+        return written
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._failed(error)
+
+    def fileno(self) -> int:
+        return int(self._stream.fileno())
+
+
+class Visible(io.TextIOBase):
+    """A stream of text to which only what is visible gets through."""
+
+    errors = "replace"  # R ≥ γ in a terminal that has only ASCII
+    encoding = "utf-8"  # else click goes around this
+
+    def __init__(self, stream: TextIO, failed: Callable[[OSError], None]) -> None:
+        self.stream, self._failed = stream, failed
+        self.buffer = _Bytes(stream.buffer, failed)
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self.stream.isatty()
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def write(self, text: str) -> int:
+        try:
+            self.stream.write(visible(text))
+        except OSError as error:
+            self._failed(error)
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            self.stream.flush()
+        except OSError as error:
+            self._failed(error)
+
+
+def _reserve() -> None:
+    """Open what was closed before the start, so that no file of ours gets the number of a standard stream.
+
+    Writing to such a standard output fails, and is said to have failed, as it should be.
+    """
+    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # takes the lowest number that is free
+
+
+def guard() -> None:
+    """Put both streams behind `Visible`."""
+    _reserve()
+    for name, number, failed in (("stdout", 1, _lost), ("stderr", 2, _ignored)):
+        stream = getattr(sys, name)
+        if stream is None:
+            stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        stream.reconfigure(errors="replace")
+        setattr(sys, name, Visible(stream, failed))
+
+
+def give_up() -> None:
+    """Let what is still to be written to standard output go nowhere: Python writes it when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
