@@ -52,6 +52,36 @@ def _rows_contiguous(X: np.ndarray[Any, Any]) -> bool:
     )
 
 
+def check_sound(X: Any) -> None:
+    """Refuse a sparse matrix whose arrays do not fit each other: scipy's loops would leave their memory."""
+    if not hasattr(X, "indptr"):
+        X = X.tocoo(copy=False)
+        inner = zip(X.coords, X.shape, strict=True)
+        if any(len(at) != len(X.data) or not _within(at, size) for at, size in inner):
+            raise ValueError(f"the sparse X is not sound: it stores values outside its shape, {X.shape}.")
+        return
+    rows, columns = (n // size for n, size in zip(X.shape, getattr(X, "blocksize", (1, 1)), strict=True))
+    if getattr(X, "format", "csr") == "csc":
+        rows, columns = columns, rows
+    check_indptr(X, rows)
+    if not _within(X.indices, columns):
+        raise ValueError(f"the sparse X is not sound: its indices are not all from 0 to {columns - 1}.")
+
+
+def check_indptr(X: Any, rows: int) -> None:
+    """Refuse compressed rows (or columns) that do not lie within what is stored, one after the other."""
+    indptr, stored = X.indptr, min(len(X.data), len(X.indices))
+    if len(indptr) != rows + 1 or not _within(indptr, stored + 1) or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(
+            "the sparse X is not sound: its indptr does not increase from 0 to the number of stored values, "
+            f"{stored}, in {rows} steps."
+        )
+
+
+def _within(indices: Any, size: int) -> bool:
+    return not len(indices) or bool(indices.min() >= 0 and indices.max() < size)
+
+
 def with_one_index_width(X: Any) -> Any:
     """A CSR or CSC matrix whose index arrays are both int32 or both int64, the wider of theirs; or itself.
 
@@ -132,6 +162,9 @@ def exact_rows(X: Any, rounding: Rounding) -> Any:
 def _exact_sparse(X: Any, rounding: Rounding) -> Any:
     if len(X.shape) != 2:
         raise ValueError(f"X must have rows and columns, but its shape is {X.shape}: expected 2D input.")
+    check_sound(X)
+    if getattr(X, "format", "csr") not in ("csr", "csc"):
+        X = X.tocsr()
     if hasattr(X, "indptr"):
         X = with_one_index_width(X)
     if is_plain(X.data.dtype if hasattr(X, "indptr") else X.dtype):
@@ -193,6 +226,7 @@ def some_rows(X: Any, rows: Any) -> Any:
 
 def in_order(X: Any) -> Any:
     """A CSR copy with the indices of each row sorted and repeated ones added up."""
+    check_indptr(X, X.shape[0])
     X = X.copy()
     X.has_canonical_format = False
     X.has_sorted_indices = False

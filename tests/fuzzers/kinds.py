@@ -1,0 +1,14 @@
+"""The kinds of input, each a module of that name."""
+
+KINDS = (
+    "layouts",
+    "natives",
+    "texts",
+    "tables",
+    "caches",
+    "models",
+    "checkpoints",
+    "certificates",
+    "taggers",
+    "threads",
+)
