@@ -11,4 +11,5 @@ KINDS = (
     "certificates",
     "taggers",
     "threads",
+    "sharing",
 )
