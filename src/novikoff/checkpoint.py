@@ -77,13 +77,13 @@ class Keeping:
     def read(self, source: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
         facts, arrays = read_file(self.path, self.kind)
-        kept, now = facts["parameters"], parse(canonical(self.parameters).encode())
+        kept, now = modelstate.fact(facts, "parameters", dict), parse(canonical(self.parameters).encode())
         kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
             listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
             raise ValueError(f"{self.path}: the checkpoint is of another fit: {listed}.")
-        if facts["source"] != source:
+        if facts.get("source") != source:
             raise ValueError(f"{self.path}: the checkpoint is of other data than {name} holds now.")
         return facts, arrays
 
@@ -144,7 +144,19 @@ class Checkpoint(Keeping):
         self.write(source, facts, arrays)
 
     def restore(self, fitting: Fitting, passing: Passing) -> None:
-        """Put the fit where it was when the checkpoint was written."""
+        """Put the fit where it was when the checkpoint was written.
+
+        Raises a ValueError where the checkpoint is of another fit, or is not one; the fit is of no use then.
+        """
+        try:
+            self._restore(fitting, passing)
+        except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise ValueError(
+                f"{self.path}: the checkpoint cannot be read ({type(error).__name__}: {said}): remove it to begin anew."
+            ) from None
+
+    def _restore(self, fitting: Fitting, passing: Passing) -> None:
         self._digest = passing.source.digest()
         source = {"digest": self._digest, "size": passing.source.size}
         facts, arrays = self.read(source, passing.source.name)
@@ -157,20 +169,30 @@ class Checkpoint(Keeping):
         passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
         passing.classes.seen = None
         passing.scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
-        passing.class_weight, passing.surveyed = facts["class_weight"], facts["surveyed"]
-        passing.heaviest, passing.visited = facts["heaviest"], facts["visited"]
-        passing.skip = facts["rows"]
-        fitting.model, fitting.history = model, facts["history"]
+        if facts["class_weight"] is not None:
+            weights = modelstate.fact(facts, "class_weight", dict)
+            passing.class_weight = {name: modelstate.number(weights, name, 0.0) for name in weights}
+        passing.surveyed = modelstate.fact(facts, "surveyed", bool)
+        passing.heaviest = modelstate.number(facts, "heaviest", 0.0)
+        passing.visited, passing.skip = modelstate.count(facts, "visited"), modelstate.count(facts, "rows")
+        fitting.model, fitting.history = model, modelstate.history(facts)
+        for record in fitting.history:
+            modelstate.number(record, "norm", 0.0), modelstate.number(record, "seconds", 0.0)
         passing.epochs = len(fitting.history)
-        before = facts["before"]
-        fitting.before = before[0], before[1]
-        fitting.began = dict(facts["began"])
-        fitting.settled_at = dict(facts["settled_at"])
-        passing.weighted = facts.get("weighted", False)
+        mistakes, updates = map(_count, facts["before"])
+        fitting.before = mistakes, updates
+        fitting.began = {_count(k): _count(n) for k, n in facts["began"]}
+        fitting.settled_at = {_count(k): _count(n) for k, n in facts["settled_at"]}
+        passing.weighted = bool(facts.get("weighted", False))
         if "digest" not in facts:  # a checkpoint of an earlier version
             fitting.digest = None
         elif fitting.digest is not None:
-            fitting.digest.value, fitting.digest.count = int(facts["digest"][0], 16), facts["digest"][1]
+            value, visited = facts["digest"]
+            fitting.digest.value, fitting.digest.count = int(value, 16), _count(visited)
+
+
+def _count(value: Any) -> int:
+    return modelstate.count({"a count": value}, "a count")
 
 
 def _starts_as(name: str) -> Any:

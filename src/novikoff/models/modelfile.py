@@ -217,7 +217,7 @@ def parse(text: bytes) -> Any:
 
     try:
         return json.loads(text, object_hook=_hear, parse_constant=constant)
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"is damaged: what should be JSON is not ({_one_line(error)})") from None
 
 

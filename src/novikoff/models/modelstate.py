@@ -20,7 +20,7 @@ from novikoff.models.modelfile import Arrays, Facts
 from novikoff.outward import at_most
 from novikoff.parameters import MULTICLASS, RULES, TIES
 from novikoff.sources.features import Features
-from novikoff.training import Run
+from novikoff.training import Record, Run
 
 State = tuple[Facts, Arrays]
 
@@ -57,7 +57,8 @@ def count(facts: Facts, name: str, least: int = 0, most: int = 2**63 - 1) -> int
 
 def number(facts: Facts, name: str, least: float = -math.inf) -> float:
     """A number, not NaN and not below `least`."""
-    value = float(fact(facts, name, (float, int)))
+    given = fact(facts, name, (float, int))
+    value = float(given) if abs(given) < 2**1023 or isinstance(given, float) else math.nan
     if not value >= least:
         raise ValueError(f"{name} is {value}, expected a number ≥ {least:g}")
     return value
@@ -284,20 +285,25 @@ def run_state(run: Run) -> State:
     return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
 
 
-def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
-    """The run that `run_state` was taken from, less its seconds."""
-    history = fact(facts, "history", list)
-    for record in history:
+def history(facts: Facts) -> list[Record]:
+    """What each epoch did."""
+    found: list[Record] = fact(facts, "history", list)
+    for record in found:
         good = isinstance(record, dict) and all(type(v) in (int, float) for v in record.values())
         if not good or not {"mistakes", "updates"} <= record.keys():
             raise ValueError(f"history has {_short(record)}, expected numbers with mistakes and updates")
+    return found
+
+
+def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
+    """The run that `run_state` was taken from, less its seconds."""
     witness = None
     if "witness_bias" in arrays and model is not None:
         k = 1 if model.n_classes == 2 else model.n_classes
         witness = model.coef(averaged=False)[0], array(arrays, "witness_bias", np.float64, (k,))
     consistent, errors = facts.get("consistent"), facts.get("training_errors")
     return Run(
-        history=history,
+        history=history(facts),
         converged=fact(facts, "converged", bool),
         verdict=choice(facts, "verdict", ("separated", "consistent", "inseparable", "undecided")),
         consistent=consistent if consistent is None else fact(facts, "consistent", bool),

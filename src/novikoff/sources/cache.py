@@ -86,7 +86,7 @@ class CachedSource(Source):
             Rounding().add(*directory["rounded"])
             if not (isinstance(directory["blocks"], list) and isinstance(directory["labels"], list)):
                 return
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return  # it is written anew
         self.features = features
         self._directory = directory

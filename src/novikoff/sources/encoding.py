@@ -423,7 +423,11 @@ def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int, round
         whole, per = days, PER_DAY[unit]
 
     def show(row: int) -> tuple[Any, float]:
-        return f"{array[row]} ({unit})", float(values[row])
+        try:
+            said = str(array[row])
+        except (OverflowError, ValueError):  # a time that Python's datetime cannot say
+            said = str(stored[row])
+        return f"{said} ({unit})", float(values[row])
 
     rounding.refuse(column, _not_told(values, whole, rest, per), show)
     slots.add_number(values, number)
