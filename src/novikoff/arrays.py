@@ -33,7 +33,8 @@ def is_readable(X: Any) -> bool:
         return X.ndim == 2 and X.dtype in IN_PLACE and _rows_contiguous(X)
     if getattr(X, "format", "") == "csr":
         of_types = X.dtype in SPARSE_IN_PLACE and X.indices.dtype == X.indptr.dtype
-        return of_types and X.indices.dtype in INDICES and len(X.shape) == 2 and _arrays_contiguous(X)
+        fits = len(X.shape) == 2 and len(X.indptr) == X.shape[0] + 1
+        return of_types and X.indices.dtype in INDICES and fits and _arrays_contiguous(X)
     return False
 
 
@@ -98,8 +99,8 @@ def with_one_index_width(X: Any) -> Any:
     import scipy.sparse as sp  # here: whoever reads from files does without it
 
     made = sp.csc_array if getattr(X, "format", "csr") == "csc" else sp.csr_array
-    indices, indptr = (np.ascontiguousarray(a, dtype=wide) for a in (X.indices, X.indptr))
-    data = X.data if X.data.flags.c_contiguous and X.data.flags.aligned else X.data.copy()
+    indices, indptr = (in_memory_order(a.astype(wide, copy=False)) for a in (X.indices, X.indptr))
+    data = in_memory_order(X.data)
     return made((data, indices, indptr), shape=X.shape)
 
 
@@ -122,7 +123,12 @@ def read_matrix(X: Any, rounding: str = "never") -> Any:
         return with_one_index_width(X)
     if X.ndim != 2:
         raise ValueError(f"X must have rows and columns, but its shape is {X.shape}.")
-    return np.ascontiguousarray(X if X.dtype in IN_PLACE else X.astype(np.float64))
+    return in_memory_order(X if X.dtype in IN_PLACE else X.astype(np.float64))
+
+
+def in_memory_order(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array whose numbers lie one after the other, each at a multiple of its size; itself where they do."""
+    return np.require(a, requirements=["C", "A"])
 
 
 def exact_rows(X: Any, rounding: Rounding) -> Any:

@@ -10,6 +10,8 @@ so that a process killed at any moment leaves the last one or the one before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -77,7 +79,9 @@ class Keeping:
     def read(self, source: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
         facts, arrays = read_file(self.path, self.kind)
-        kept, now = modelstate.fact(facts, "parameters", dict), parse(canonical(self.parameters).encode())
+        kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
+        if not isinstance(kept, dict):
+            raise ValueError(f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew.")
         kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
@@ -86,6 +90,17 @@ class Keeping:
         if facts.get("source") != source:
             raise ValueError(f"{self.path}: the checkpoint is of other data than {name} holds now.")
         return facts, arrays
+
+    @contextmanager
+    def believing(self) -> Iterator[None]:
+        """What cannot be made of facts and arrays, whatever they are, is a ValueError in one line."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise ValueError(
+                f"{self.path}: the checkpoint cannot be read ({said}); remove it to begin anew."
+            ) from None
 
 
 @dataclass
@@ -148,19 +163,15 @@ class Checkpoint(Keeping):
 
         Raises a ValueError where the checkpoint is of another fit, or is not one; the fit is of no use then.
         """
-        try:
-            self._restore(fitting, passing)
-        except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise ValueError(
-                f"{self.path}: the checkpoint cannot be read ({type(error).__name__}: {said}): remove it to begin anew."
-            ) from None
-
-    def _restore(self, fitting: Fitting, passing: Passing) -> None:
         self._digest = passing.source.digest()
         source = {"digest": self._digest, "size": passing.source.size}
         facts, arrays = self.read(source, passing.source.name)
+        with self.believing():
+            self._restore(fitting, passing, facts, arrays)
 
+    def _restore(
+        self, fitting: Fitting, passing: Passing, facts: dict[str, Any], arrays: dict[str, Any]
+    ) -> None:
         def part(name: str) -> tuple[dict[str, Any], Any]:
             return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
 
@@ -169,6 +180,7 @@ class Checkpoint(Keeping):
         passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
         passing.classes.seen = None
         passing.scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
+        passing.class_weight = None
         if facts["class_weight"] is not None:
             weights = modelstate.fact(facts, "class_weight", dict)
             passing.class_weight = {name: modelstate.number(weights, name, 0.0) for name in weights}

@@ -42,7 +42,7 @@ class Fuzzer:
             seen = model_files.see_checkpoint(self.path)
         except (ValueError, OSError):
             return "refused"
-        except TypeError as error:
+        except (TypeError, OverflowError) as error:
             if not is_ours(error):
                 raise
             return "refused"

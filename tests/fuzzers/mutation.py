@@ -121,7 +121,7 @@ def other_array(array: np.ndarray[Any, Any], rng: Rng) -> np.ndarray[Any, Any]:
         case 7:
             return a.reshape(one_of(rng, ((-1,), (1, -1), (-1, 1), (1, 1, -1))))
         case 8:
-            return a[:0]
+            return a.reshape(-1)[:0]
         case _:
             return np.zeros((int(rng.integers(4)),) * int(rng.integers(4)), a.dtype)
     return a

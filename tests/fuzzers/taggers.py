@@ -81,7 +81,7 @@ class Fuzzer:
                 )
             if rng.integers(6) == 0:
                 y[k] = y[k][:-1]
-            if rng.integers(6) == 0:
+            if rng.integers(6) == 0 and y[k]:
                 y[k][0] = one_of(rng, (*ODD, None, 3))
         try:
             features = templates(rng) if rng.integers(2) else one_of(rng, ("templates", None))

@@ -57,8 +57,7 @@ def count(facts: Facts, name: str, least: int = 0, most: int = 2**63 - 1) -> int
 
 def number(facts: Facts, name: str, least: float = -math.inf) -> float:
     """A number, not NaN and not below `least`."""
-    given = fact(facts, name, (float, int))
-    value = float(given) if abs(given) < 2**1023 or isinstance(given, float) else math.nan
+    value = float(fact(facts, name, (float, int)))
     if not value >= least:
         raise ValueError(f"{name} is {value}, expected a number ≥ {least:g}")
     return value
@@ -384,7 +383,7 @@ def features_from_state(facts: Facts, arrays: Arrays, n_features: int | None) ->
 def scaling_from_state(facts: Facts, arrays: Arrays, n_features: int | None = None) -> Any:
     """The scaling whose `state` this is; it must fit the number of features, where that is known."""
     centre = array(arrays, "centre", np.float64, (None,))
-    scale = array(arrays, "scale", np.float64, (None if not len(arrays.get("scale", ())) else n_features,))
+    scale = array(arrays, "scale", np.float64, (n_features if np.size(arrays.get("scale", ())) else None,))
     if (scale <= 0).any() or len(centre) > len(scale):
         raise ValueError(
             "its scaling divides by numbers that are not above 0, or centres what it does not scale"

@@ -395,7 +395,8 @@ def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
     width = np.int32 if types.is_string(array.type) else np.int64
     slots.add_bags(
         *_core.word_rows(
-            np.frombuffer(offsets, width) if offsets else np.zeros(1, width),
+            # a damaged file may have it anywhere
+            np.require(np.frombuffer(offsets, width), requirements="A") if offsets else np.zeros(1, width),
             np.frombuffer(data or b"", np.uint8),
             np.frombuffer(valid, np.uint8) if valid else None,
             array.offset,
