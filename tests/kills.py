@@ -1,9 +1,9 @@
 """Commands killed at any moment and run again: ``python tests/kills.py --kills 1000 --seed 1``.
 
 What must hold: after the second run every file is there with the very bytes of an undisturbed run, and
-nothing else is. Moments are counted in calls, not in seconds, so that they do not depend on the machine. Three
-of four kills come while a cache, a checkpoint or else the result is being written, as far as the undisturbed run
-shows when that is.
+nothing else is. Moments are counted in calls, not in seconds, so that they do not depend on the machine.
+Three of four kills come while a cache, a checkpoint or else the result is being written, as far as the
+undisturbed run shows when that is.
 
 All runs are forks of one process that has imported everything, so that a kill costs what the command
 does and no more. No process kills another, nor the one that runs the suite: each child ends itself.
@@ -30,9 +30,9 @@ from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what forks must have no threads
 
-from novikoff.cli import main  # noqa: E402
-from test_cli import svm_text  # noqa: E402
-from test_cli_tag import conll, sentences  # noqa: E402
+from novikoff.cli import main
+from test_cli import svm_text
+from test_cli_tag import conll, sentences
 
 FIT = ["fit", "train.svm", "--average", "--epochs", "4", "--quiet"]
 KEPT = ["--checkpoint", "kept", "--every", "100", "--resume"]
@@ -41,7 +41,19 @@ JOBS: dict[str, list[str]] = {
     "cache": [*FIT, "--cache"],
     "cache and checkpoint": [*FIT, "--cache", "--rule", "pa1", *KEPT],
     "cache of a table": ["fit", "train.csv", "--text", "note", "--epochs", "3", "--cache", "--quiet"],
-    "budget": ["fit", "train.svm", "--kernel", "rbf", "--budget", "8", "--order", "cyclic", "--epochs", "2", "--quiet"],
+    "budget": [
+        "fit",
+        "train.svm",
+        "--kernel",
+        "rbf",
+        "--budget",
+        "8",
+        "--order",
+        "cyclic",
+        "--epochs",
+        "2",
+        "--quiet",
+    ],
     "kernel": ["fit", "few.svm", "--kernel", "poly", "--epochs", "2", "--quiet"],
     "tagger": ["tag", "fit", "train.conll", "--epochs", "2", "--quiet"],
     "convert": ["convert", "train.svm", "rows.svm.gz", "--force", "--quiet"],
@@ -51,7 +63,9 @@ JOBS: dict[str, list[str]] = {
 
 def inputs() -> dict[str, str]:
     table = ["label,x,colour,note"]
-    table += [f"{'ab'[i % 3 == 0]},{i % 7 - 3.5},{('red', 'blue')[i % 2]},u{i % 5} v{i % 3}" for i in range(200)]
+    table += [
+        f"{'ab'[i % 3 == 0]},{i % 7 - 3.5},{('red', 'blue')[i % 2]},u{i % 5} v{i % 3}" for i in range(200)
+    ]
     return {
         "train.svm": svm_text(300, labels=("a", "b", "c")),
         "few.svm": svm_text(40),
@@ -62,14 +76,18 @@ def inputs() -> dict[str, str]:
 
 # ---- a run in a child --------------------------------------------------------------------------------------
 class Counting:
-    """Counts the calls that novikoff's own code makes: of itself, of the native loops, of whatever writes files."""
+    """Counts calls that novikoff's own code makes: of itself, of native loops, of what writes files."""
 
     def __init__(self, last: int, seen: list[str] | None) -> None:
         self.calls, self.last, self.seen = 0, last, seen
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         name = frame.f_globals.get("__name__", "")
-        if event in ("call", "c_call") and name.startswith("novikoff.") and frame.f_code.co_name != "<module>":
+        if (
+            event in ("call", "c_call")
+            and name.startswith("novikoff.")
+            and frame.f_code.co_name != "<module>"
+        ):
             self.calls += 1
             if self.calls == self.last:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -81,7 +99,7 @@ def being_written() -> str:
     """The file whose temporary one is there, or nothing."""
     for folder in (".", "kept"):
         with contextlib.suppress(FileNotFoundError):
-            for name in os.listdir(folder):
+            for name in os.listdir(folder):  # noqa: PTH208, it runs at every call
                 if name.startswith(".") and name.endswith(".tmp"):
                     return "cache" if ".cache." in name else "checkpoint" if folder == "kept" else "result"
     return ""
@@ -125,7 +143,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-# ---- kills ---------------------------------------------------------------------------------------------------
+# ---- kills ------------------------------------------------------------------------------------------
 @dataclass
 class Job:
     """A command, what it leaves, and at which of its calls which file is being written."""
@@ -144,7 +162,9 @@ class Job:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
         self.whole = contents(folder)
-        self.writing = {name: [k + 1 for k, at in enumerate(self.seen) if at == name] for name in {*self.seen} - {""}}
+        self.writing = {
+            name: [k + 1 for k, at in enumerate(self.seen) if at == name] for name in {*self.seen} - {""}
+        }
 
     def fresh(self) -> Path:
         """A folder with nothing but the inputs."""

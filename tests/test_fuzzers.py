@@ -9,7 +9,9 @@ import pytest
 
 from fuzzers.kinds import KINDS
 
-SHORT = [kind for kind in KINDS if kind != "sharing"]  # which is about memory, and test_threads.py about results
+SHORT = [
+    kind for kind in KINDS if kind != "sharing"
+]  # which is about memory, and test_threads.py about results
 
 
 @pytest.mark.parametrize("kind", SHORT)

@@ -13,6 +13,7 @@ import pytest
 from novikoff.models.loading import load_model
 from test_cli import error_of, run, svm_text
 
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Input that does not fit together, as the fuzzers have found it: refused by one error, never followed into memory."""
+"""Input that does not fit together, as the fuzzers have found it: refused by one error."""
 
 import datetime
 

@@ -127,7 +127,7 @@ def read_matrix(X: Any, rounding: str = "never") -> Any:
 
 
 def in_memory_order(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array whose numbers lie one after the other, each at a multiple of its size; itself where they do."""
+    """An array whose numbers lie one after the other, each aligned; itself where they do."""
     return np.require(a, requirements=["C", "A"])
 
 

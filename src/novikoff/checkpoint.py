@@ -81,7 +81,9 @@ class Keeping:
         facts, arrays = read_file(self.path, self.kind)
         kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
         if not isinstance(kept, dict):
-            raise ValueError(f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew.")
+            raise ValueError(
+                f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew."
+            )
         kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:

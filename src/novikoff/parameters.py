@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +22,6 @@ PREDICT_WITH = ("voted", "averaged", "last")
 OTHER = "other"  # what labels become that are not the positive one
 FORMATS = ("libsvm", "vw", "jsonl", "csv", "tsv", "parquet", "arrow")
 SCALES = ("standard", "maxabs", "unit")
-LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,13 @@ def _is_bool(value: Any) -> bool:
 
 def _real(low: float, *, strict: bool = False) -> Callable[[Any], bool]:
     def legal(value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or _is_bool(value) or not -LARGEST <= value <= LARGEST:
-            return False  # NaN and integers beyond every double too
-        return float(value) > low if strict else float(value) >= low
+        if not isinstance(value, numbers.Real) or _is_bool(value):
+            return False
+        try:
+            number = float(value)
+        except OverflowError:  # an integer beyond every double
+            return False
+        return math.isfinite(number) and (number > low if strict else number >= low)
 
     return legal
 

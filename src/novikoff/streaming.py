@@ -303,8 +303,8 @@ def _fit_in_passes(
             return fitting, fitting.run()
         except UnsortedIndices:
             raise ValueError(
-                f"{examples.source.name}: a row has a column twice, or columns out of order. No file is read so; "
-                "a cache may be damaged: delete it, and it is made anew."
+                f"{examples.source.name}: a row has a column twice, or columns out of order. No file is read "
+                "so; its cache may be damaged: delete that, and it is made anew."
             ) from None
         except UnseenClass:
             if examples.surveyed:

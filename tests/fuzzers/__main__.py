@@ -1,4 +1,4 @@
-"""``python -m fuzzers [KIND ...] [--runs N | --seconds S] [--seed S] [--first K]``, with tests/ on PYTHONPATH."""
+"""``PYTHONPATH=tests python -m fuzzers [KIND ...] [--runs N | --seconds S] [--seed S] [--first K]``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from fuzzers.running import campaign
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="fuzzers", description="Random and hostile input; exit 1 if anything is found.")
+    parser = argparse.ArgumentParser(
+        prog="fuzzers", description="Random and hostile input; exit 1 if anything is found."
+    )
     parser.add_argument("kind", nargs="*", choices=KINDS, help=f"of: {', '.join(KINDS)}")
     parser.add_argument("--runs", type=int, help="so many cases of each kind")
     parser.add_argument("--seconds", type=float, help="so long for each kind")

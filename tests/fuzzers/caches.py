@@ -7,7 +7,6 @@ checksums were made to fit may say something else, and does no harm.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from hashlib import blake2b
 from pathlib import Path
@@ -67,7 +66,7 @@ class Fuzzer:
             path.write_bytes(whole)
         else:
             path.write_bytes(content)
-        os.chmod(path, 0o600)
+        path.chmod(0o600)
         try:
             found = self._fit(name, during)
         except (ValueError, OSError):

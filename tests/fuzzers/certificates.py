@@ -20,7 +20,9 @@ from test_forger import certified, forged
 class Fuzzer:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "certificate.json"
-        self.made: list[tuple[Any, Any, list[Any]]] = [certified(np.random.default_rng([5, k])) for k in range(8)]
+        self.made: list[tuple[Any, Any, list[Any]]] = [
+            certified(np.random.default_rng([5, k])) for k in range(8)
+        ]
         X, y = model_files.SIX, model_files.SIGNS
         model = novikoff.KernelPerceptron("poly", order="cyclic").fit(X, y)  # claims with parts of their own
         self.made.append((X, y, [json.loads(theory.certify(X, y, model).to_json())]))

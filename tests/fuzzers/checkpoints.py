@@ -5,9 +5,7 @@ One that is damaged is refused. One whose digest was made to fit may say somethi
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import Any
 
 import model_files
 from fuzzers.models import is_ours, resealed

@@ -5,6 +5,7 @@ Values are small whole numbers that every type holds, so that all forms must giv
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,20 @@ def estimators(rng: Rng) -> Any:
     return one_of(
         rng,
         (
-            novikoff.Perceptron(rule, average=bool(rng.integers(2)), order=one_of(rng, (order, "worst")), **common),
+            novikoff.Perceptron(
+                rule, average=bool(rng.integers(2)), order=one_of(rng, (order, "worst")), **common
+            ),
             novikoff.Perceptron(rule, multiclass="ovr", fit_intercept=False, order=order, **common),
             novikoff.VotedPerceptron(order=order, **common),
             novikoff.Pocket(**common),
             novikoff.Winnow(balanced=bool(rng.integers(2)), order=order, **common),
             novikoff.KernelPerceptron(kernel, gamma=0.5, order=order, **common),
             novikoff.KernelPerceptron(
-                kernel, gamma=0.5, multiclass="joint", predict_with=one_of(rng, ("last", "averaged")), **common
+                kernel,
+                gamma=0.5,
+                multiclass="joint",
+                predict_with=one_of(rng, ("last", "averaged")),
+                **common,
             ),
             novikoff.KernelPerceptron(kernel, gamma=0.5, budget=2, budget_policy=policy, **common),
         ),
@@ -46,12 +53,18 @@ def estimators(rng: Rng) -> Any:
 # ---- one-dimensional and two-dimensional arrays of the same values ---------------------------------------
 def spread(values: np.ndarray[Any, Any], rng: Rng) -> np.ndarray[Any, Any]:
     """The same values with other bytes around and between them, in any order of memory."""
-    filler = np.asarray(99).astype(values.dtype) if values.dtype.kind not in "bO" else np.zeros((), values.dtype)
+    filler = (
+        np.asarray(99).astype(values.dtype) if values.dtype.kind not in "bO" else np.zeros((), values.dtype)
+    )
     pads = [tuple(int(p) for p in rng.integers(0, 3, 2)) for _ in values.shape]
     steps = [int(one_of(rng, (1, 1, 2, 3, -1, -2))) for _ in values.shape]
     shape = [n * abs(s) + a + b for n, s, (a, b) in zip(values.shape, steps, pads, strict=True)]
     whole = np.full(shape, filler, dtype=values.dtype, order=one_of(rng, ("C", "F")))
-    view = whole[tuple(slice(a, a + n * abs(s), abs(s)) for n, s, (a, _) in zip(values.shape, steps, pads, strict=True))]
+    view = whole[
+        tuple(
+            slice(a, a + n * abs(s), abs(s)) for n, s, (a, _) in zip(values.shape, steps, pads, strict=True)
+        )
+    ]
     view = view[tuple(slice(None, None, -1 if s < 0 else 1) for s in steps)]
     view[...] = values
     return view
@@ -104,7 +117,7 @@ def sparse(X: np.ndarray[Any, Any], kind: str, rng: Rng) -> Any:
     good = make(X)
     data, indices, indptr = good.data, good.indices, good.indptr
     if rng.integers(3) == 0:  # out of order
-        for a, b in zip(indptr[:-1], indptr[1:], strict=True):
+        for a, b in pairwise(indptr.tolist()):
             order = rng.permutation(b - a)
             data[a:b], indices[a:b] = data[a:b][order], indices[a:b][order]
     if rng.integers(4) == 0 and len(data):  # every value in two parts
@@ -215,7 +228,11 @@ class Fuzzer:
 
         def look(X: Any, y: Any) -> Any:
             two = np.asarray(y) > 0
-            return [theory.radius(X), theory.separability(X, two).verdict, checker.Data(X, np.asarray(y).tolist()).digest]
+            return [
+                theory.radius(X),
+                theory.separability(X, two).verdict,
+                checker.Data(X, np.asarray(y).tolist()).digest,
+            ]
 
         def prove(X: Any, y: Any) -> Any:
             made = theory.certify(X, y)

@@ -42,7 +42,7 @@ class Fuzzer:
             model_files.KINDS[name][1](self.path)
         except (ValueError, OSError):
             return "refused"
-        except (TypeError, OverflowError) as error:  # of labels that cannot be compared, or of weights that grow too large, while it learns on
+        except (TypeError, OverflowError) as error:  # while it learns on: labels or weights that do not do
             if not is_ours(error):
                 raise
             return "refused"

@@ -21,7 +21,7 @@ def one_of(rng: Rng, values: Any) -> Any:
 
 
 def damaged(content: bytes, rng: Rng, other: bytes = b"") -> bytes:
-    """Bytes with one to four of: bits flipped, bytes drawn, a part cut, doubled, or taken from another file."""
+    """Bytes with one to four of: bits flipped, bytes drawn, a part cut, doubled, or of another file."""
     out = bytearray(content)
     for _ in range(int(rng.integers(1, 5))):
         at = int(rng.integers(len(out) + 1))
@@ -98,7 +98,7 @@ def other_value(value: Any, rng: Rng) -> Any:
         return one_of(rng, (value[:k], value + value, value[:k] + one_of(rng, TEXTS) + value[k:], *TEXTS))
     if isinstance(value, list):
         k = int(rng.integers(len(value) + 1))
-        return one_of(rng, (value[:k], value[::-1], value + value, [], value + [None], value[k:] + value[:k]))
+        return one_of(rng, (value[:k], value[::-1], value + value, [], [*value, None], value[k:] + value[:k]))
     return one_of(rng, ({}, [], value | {"more": 0}, list(value)))
 
 
@@ -116,7 +116,9 @@ def other_array(array: np.ndarray[Any, Any], rng: Rng) -> np.ndarray[Any, Any]:
         case 5 if a.ndim:
             return a[::-1]
         case 6:
-            kind = one_of(rng, ("int8", "int32", "int64", "uint8", "uint16", "uint64", "float32", "float64", "bool"))
+            kind = one_of(
+                rng, ("int8", "int32", "int64", "uint8", "uint16", "uint64", "float32", "float64", "bool")
+            )
             return a.astype(kind)
         case 7:
             return a.reshape(one_of(rng, ((-1,), (1, -1), (-1, 1), (1, 1, -1))))

@@ -1,7 +1,7 @@
 """The core by itself: arrays of other values, types, shapes and strides in calls that were sound.
 
-Nobody but the package calls it, which hands over what it has checked. That a wrong array is refused, and never
-read or written beyond its end, is the second wall.
+Nobody but the package calls it, which hands over what it has checked. That a wrong array is refused, and
+never read or written beyond its end, is the second wall.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def rows(rng: Rng) -> _core.Rows:
 
 def learner(d: int, classes: int = 2) -> _core.Learner:
     k = 1 if classes == 2 else -(-classes // 4) * 4
-    return _core.Learner(classes, np.zeros((d, k)), np.zeros(k), None, None, "perceptron", False, 0.0, 1.0, 1.0)
+    return _core.Learner(
+        classes, np.zeros((d, k)), np.zeros(k), None, None, "perceptron", False, 0.0, 1.0, 1.0
+    )
 
 
 # ---- sound calls, each with its arguments --------------------------------------------------------------
@@ -72,7 +74,18 @@ def lowest(rng: Rng) -> Call:
 
 
 def make_learner(rng: Rng) -> Call:
-    return _core.Learner, [3, np.zeros((5, 4)), np.zeros(4), np.zeros((5, 4)), np.zeros(4), "pa", True, 0.0, 1.0, 1.0]
+    return _core.Learner, [
+        3,
+        np.zeros((5, 4)),
+        np.zeros(4),
+        np.zeros((5, 4)),
+        np.zeros(4),
+        "pa",
+        True,
+        0.0,
+        1.0,
+        1.0,
+    ]
 
 
 def vocabulary(rng: Rng) -> Call:
@@ -147,10 +160,16 @@ def panel(rng: Rng) -> Call:
 
 def votes(rng: Rng) -> Call:
     X = rows(rng)
-    supports = [np.array([0, 1]), np.ones(2), np.array([1, 0], np.int32), np.array([0, 1], np.int32), np.array([1, 2, 3])]
+    supports = [
+        np.array([0, 1]),
+        np.ones(2),
+        np.array([1, 0], np.int32),
+        np.array([0, 1], np.int32),
+        np.array([1, 2, 3]),
+    ]
 
     def use(*given: Any) -> None:
-        assert 0 <= given[5].min(initial=0) and given[5].max(initial=0) < 2**31  # counts of visits
+        assert given[5].min(initial=0) >= 0 and given[5].max(initial=0) < 2**31  # counts of visits
         _core.votes(*given)
 
     return use, [X, *supports, 2, 1.0, X, 0, X.n, np.zeros((X.n, 1), np.int64)]
@@ -177,7 +196,13 @@ def sentences(rng: Rng) -> Call:
 
     starts, indptr = np.array([0, 2, 3]), np.array([0, 1, 3, 4])
     labels = np.array([0, 1, 1], np.int32)
-    return use, [starts, indptr, np.array([0, 1, 2, 1], np.int32), np.ones(4) if rng.integers(2) else None, labels]
+    return use, [
+        starts,
+        indptr,
+        np.array([0, 1, 2, 1], np.int32),
+        np.ones(4) if rng.integers(2) else None,
+        labels,
+    ]
 
 
 def scorer(rng: Rng) -> Call:
@@ -197,7 +222,9 @@ def tagged(rng: Rng) -> Call:
 
 def table(rng: Rng) -> Call:
     def made() -> _core.TemplateIndex:
-        return _core.TemplateIndex(1, [], [("a", [(0, 0, False)], ""), ("b", [(0, -1, False), (0, 0, False)], "")])
+        return _core.TemplateIndex(
+            1, [], [("a", [(0, 0, False)], ""), ("b", [(0, -1, False), (0, 0, False)], "")]
+        )
 
     first = made()
     tokens = first.tokens([[("x",), ("y",)], [("z",)]], [0], ["w"])
@@ -217,7 +244,16 @@ def table(rng: Rng) -> Call:
 def conjunctions(rng: Rng) -> Call:
     X = _core.Rows(rng.integers(0, 2, (5, 9)).astype(float))
     bits = _core.Bits(X)
-    return _core.conjunction_scores, [bits, bits, np.ones((5, 1), np.int64), False, 1.0, 0, 5, np.zeros((5, 1))]
+    return _core.conjunction_scores, [
+        bits,
+        bits,
+        np.ones((5, 1), np.int64),
+        False,
+        1.0,
+        0,
+        5,
+        np.zeros((5, 1)),
+    ]
 
 
 def row_budget(rng: Rng) -> Call:
@@ -235,8 +271,34 @@ def row_budget(rng: Rng) -> Call:
 
 
 CALLS = (
-    *(make_rows, scan_rows, scan_rows, epoch, lowest, make_learner, vocabulary, names_of, recolumn, words, cells),
-    *(eisner, hull, dots, formatted, panel, votes, winnow, sentences, scorer, tagged, table, conjunctions, row_budget),
+    *(
+        make_rows,
+        scan_rows,
+        scan_rows,
+        epoch,
+        lowest,
+        make_learner,
+        vocabulary,
+        names_of,
+        recolumn,
+        words,
+        cells,
+    ),
+    *(
+        eisner,
+        hull,
+        dots,
+        formatted,
+        panel,
+        votes,
+        winnow,
+        sentences,
+        scorer,
+        tagged,
+        table,
+        conjunctions,
+        row_budget,
+    ),
 )
 
 
@@ -252,7 +314,9 @@ class Fuzzer:
         places = [k for k, value in enumerate(given) if isinstance(value, np.ndarray)]
         for _ in range(int(rng.integers(1, 3))):
             k = one_of(rng, places)
-            if rng.integers(4) == 0:  # vectors are aligned in all that the package hands over; rows may be of anyone
+            if (
+                rng.integers(4) == 0
+            ):  # vectors are aligned in all that the package hands over; rows may be of anyone
                 given[k] = somehow(given[k], rng) if function is _core.Rows else spread(given[k], rng)
             else:
                 given[k] = other_array(given[k], rng)

@@ -97,7 +97,9 @@ def campaign(
             raise RuntimeError(f"the fuzzer of {kind} fails: {said}")
         at = board[0]
         if ended:
-            (found / f"{kind}-{seed}-{at}.txt").write_text(f"{_again(kind, seed, at)}\n{ended}\n{said[-20000:]}")
+            (found / f"{kind}-{seed}-{at}.txt").write_text(
+                f"{_again(kind, seed, at)}\n{ended}\n{said[-20000:]}"
+            )
             at += 1
     result.cases, result.seconds = at - first, time.monotonic() - began
     result.outcomes = {word: board[1 + k] for k, word in enumerate(OUTCOMES)}

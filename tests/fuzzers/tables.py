@@ -48,7 +48,12 @@ def written(folder: Path) -> dict[str, bytes]:
     for packing in ("none", "snappy", "zstd"):
         for version in ("1.0", "2.0"):
             pyarrow.parquet.write_table(
-                plain, path, compression=packing, data_page_version=version, row_group_size=25, use_dictionary=["text"]
+                plain,
+                path,
+                compression=packing,
+                data_page_version=version,
+                row_group_size=25,
+                use_dictionary=["text"],
             )
             out[f"parquet {packing} {version}"] = path.read_bytes()
     path.unlink()
@@ -67,8 +72,13 @@ class Fuzzer:
         else:
             content = bytearray(damaged(bytes(content), rng, self.files[other]))
         self.path.write_bytes(content)
-        options: dict[str, Any] = {"format": "parquet" if name.startswith("parquet") else "arrow", "label": "label"}
-        options |= one_of(rng, ({}, {"text": ["text"]}, {"categorical": ["small", "colour"]}, {"hash_bits": 5}))
+        options: dict[str, Any] = {
+            "format": "parquet" if name.startswith("parquet") else "arrow",
+            "label": "label",
+        }
+        options |= one_of(
+            rng, ({}, {"text": ["text"]}, {"categorical": ["small", "colour"]}, {"hash_bits": 5})
+        )
         try:
             source = novikoff.open_source(self.path, **options)
             novikoff.Perceptron(max_epochs=2).fit_source(source)

@@ -20,16 +20,50 @@ from novikoff.structured.templates import Templates
 from test_cli_tag import conll, conllu, crfsuite, sentences
 
 PARTS = (
-    *("w[0]", "w[-1]", "w[1]", "pos[0]", "0[0]", "1[2]", "lower(w[0])", "prefix(w[0],2)", "suffix(w[0],3)", "length(w[0])"),
+    *(
+        "w[0]",
+        "w[-1]",
+        "w[1]",
+        "pos[0]",
+        "0[0]",
+        "1[2]",
+        "lower(w[0])",
+        "prefix(w[0],2)",
+        "suffix(w[0],3)",
+        "length(w[0])",
+    ),
     *("shape(w[0])", "brief(w[0])", "case(w[0])", "digits(w[0])", 'has(w[0],"[0-9]")', 'find(w[0],"a(.)")'),
-    *('sub(w[0],"[ab]","x")', "pad(w[0])", "__BOS__", "__EOS__", '"bias"', "w[99]", "w[-99]", "nothing[0]", "w[0"),
-    *("prefix(w[0],-1)", "lower(lower(w[0]))", 'has(w[0],"(")', "U00:%x[0,0]", "", "|", '"', "w[2147483648]", "é[0]"),
+    *(
+        'sub(w[0],"[ab]","x")',
+        "pad(w[0])",
+        "__BOS__",
+        "__EOS__",
+        '"bias"',
+        "w[99]",
+        "w[-99]",
+        "nothing[0]",
+        "w[0",
+    ),
+    *(
+        "prefix(w[0],-1)",
+        "lower(lower(w[0]))",
+        'has(w[0],"(")',
+        "U00:%x[0,0]",
+        "",
+        "|",
+        '"',
+        "w[2147483648]",
+        "é[0]",
+    ),
 )
 ODD = ("", "\0", "\ud800", "é" * 50, "|", "=", "_B-1", "\n", " ", "a\tb", "1", "x" * 1000)
 
 
 def templates(rng: Rng) -> Templates:
-    lines = ["|".join(one_of(rng, PARTS) for _ in range(int(rng.integers(1, 4)))) for _ in range(int(rng.integers(1, 6)))]
+    lines = [
+        "|".join(one_of(rng, PARTS) for _ in range(int(rng.integers(1, 4))))
+        for _ in range(int(rng.integers(1, 6)))
+    ]
     if rng.integers(3) == 0:
         lines = damaged("\n".join(lines).encode(), rng).decode("utf-8", "replace").split("\n")
     return Templates(lines, columns=["w", "pos"])
@@ -55,7 +89,9 @@ class Fuzzer:
         told = []
         for size in (1 << 20, int(rng.integers(1, 200))):
             try:
-                given = None if name == "crfsuite" else Templates(["w[0]", "w[-1]|w[1]"], columns=["w", "pos"])
+                given = (
+                    None if name == "crfsuite" else Templates(["w[0]", "w[-1]|w[1]"], columns=["w", "pos"])
+                )
                 features = NamedFeatures() if given is None else TemplateFeatures(given)
                 file = open_sentences(self.path, given, format=name, block_size=size)
                 tokens = []
@@ -77,7 +113,17 @@ class Fuzzer:
             if given[k]:
                 t = int(rng.integers(len(given[k])))
                 given[k][t] = one_of(
-                    rng, (["w", one_of(rng, ODD)], [one_of(rng, ODD)], [], {"a": 1.5}, None, 3, "ab", ["a", "b", "c"])
+                    rng,
+                    (
+                        ["w", one_of(rng, ODD)],
+                        [one_of(rng, ODD)],
+                        [],
+                        {"a": 1.5},
+                        None,
+                        3,
+                        "ab",
+                        ["a", "b", "c"],
+                    ),
                 )
             if rng.integers(6) == 0:
                 y[k] = y[k][:-1]

@@ -20,8 +20,38 @@ import novikoff
 from fuzzers.mutation import Rng, damaged, one_of
 
 TOKENS = (
-    *(b"1", b"-1", b"0", b":", b" ", b"\n", b"\r\n", b"\t", b",", b'"', b"'", b"\\", b"{", b"}", b"[", b"]", b"|"),
-    *(b"nan", b"inf", b"1e400", b"1e-400", b"-0.0", b"99999999", b"9" * 25, b"qid:1", b"#", b"\0", b"\xef\xbb\xbf"),
+    *(
+        b"1",
+        b"-1",
+        b"0",
+        b":",
+        b" ",
+        b"\n",
+        b"\r\n",
+        b"\t",
+        b",",
+        b'"',
+        b"'",
+        b"\\",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"|",
+    ),
+    *(
+        b"nan",
+        b"inf",
+        b"1e400",
+        b"1e-400",
+        b"-0.0",
+        b"99999999",
+        b"9" * 25,
+        b"qid:1",
+        b"#",
+        b"\0",
+        b"\xef\xbb\xbf",
+    ),
     *(b"\xff", b"null", b"true", b'"label"', b"|a", b"a:1", b"0x1p3", b"1_0", b"\xe2\x80\xa8", b"\x85"),
 )
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -58,9 +88,15 @@ class Fuzzer:
         options: dict[str, Any] = {"format": one_of(rng, (None, "tsv" if name == "csv" else name, name))}
         options |= one_of(rng, ({}, {"labelled": False}, {"skip_bad_lines": True}, {"rounding": "nearest"}))
         if name == "csv" and rng.integers(2):
-            options |= one_of(rng, ({"text": ["note"]}, {"header": False, "label": 1}, {"delimiter": ";"}, {"hash_bits": 4}))
+            options |= one_of(
+                rng, ({"text": ["note"]}, {"header": False, "label": 1}, {"delimiter": ";"}, {"hash_bits": 4})
+            )
         whole = self._rows(path, options | {"n_jobs": 1})
-        size = {} if name == "csv" else {"block_size": int(rng.integers(1, 90)), "n_jobs": int(rng.integers(1, 4))}
+        size = (
+            {}
+            if name == "csv"
+            else {"block_size": int(rng.integers(1, 90)), "n_jobs": int(rng.integers(1, 4))}
+        )
         if not (broken and options["format"] is None):
             parts = self._rows(path, options | size)
             assert (whole is None) == (parts is None), (whole, parts)

@@ -134,13 +134,21 @@ class Fuzzer:
 
         def act(k: int) -> Any:
             mine = made().fit(given * 10, model_files.TAGS * 10)
-            return mine.predict(given), shared.predict(given), shared.predict_marginal_scores(given)[0].tolist()
+            return (
+                mine.predict(given),
+                shared.predict(given),
+                shared.predict_marginal_scores(given)[0].tolist(),
+            )
 
         return act
 
     def _theory(self, rng: Rng) -> Callable[[int], Any]:
         def act(k: int) -> Any:
             made = theory.certify(model_files.SIX, model_files.SIGNS)
-            return made.to_json(), theory.radius(X), theory.max_margin(model_files.SIX, model_files.SIGNS).lower
+            return (
+                made.to_json(),
+                theory.radius(X),
+                theory.max_margin(model_files.SIX, model_files.SIGNS).lower,
+            )
 
         return act
