@@ -1,11 +1,16 @@
 """Input that does not fit together, as the fuzzers have found it: refused by one error."""
 
 import datetime
+import json
+import zlib
+from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
 
 import model_files
 import novikoff
@@ -13,6 +18,7 @@ from novikoff import Perceptron, _core, open_source, theory
 from novikoff.models import modelfile
 from novikoff.parameters import PARAMETERS
 from novikoff.scaling import Scaling
+from novikoff.sources.cache import FOOTER, MAGIC, cached
 
 Y = [0, 1, 0, 1]
 
@@ -131,6 +137,43 @@ def test_a_checkpoint_that_says_something_else_is_refused(key, value, tmp_path):
     modelfile.write_file(path, facts | {key: value}, arrays, "checkpoint")
     with pytest.raises(ValueError, match="checkpoint"):
         model_files.see_checkpoint(path)
+
+
+def forged_block(path, array, at, value):
+    """Another number in the first block of a cache, under checksums that fit."""
+    whole = bytearray(path.read_bytes())
+    begin = int.from_bytes(whole[-FOOTER:][:8], "little")
+    arrays = load_arrays(bytes(whole[begin:-FOOTER]))
+    directory = json.loads(arrays.pop("directory").tobytes())
+    entry = directory["blocks"][0]
+    place = entry["at"]
+    for name, (kind, *shape) in entry["arrays"].items():
+        if name == array:
+            whole[place + 4 * at : place + 4 * at + 4] = value.to_bytes(4, "little", signed=True)
+        place += -(-int(np.dtype(kind).itemsize * np.prod(shape)) // 8) * 8
+    entry["crc"] = zlib.crc32(whole[entry["at"] : entry["at"] + entry["size"]])
+    said = np.frombuffer(json.dumps(directory).encode(), np.uint8)
+    content = save_arrays({"directory": said} | arrays)
+    footer = begin.to_bytes(8, "little") + len(content).to_bytes(8, "little")
+    path.write_bytes(
+        bytes(whole[:begin]) + content + footer + blake2b(content, digest_size=32).digest() + MAGIC
+    )
+
+
+@pytest.mark.parametrize("value", [7, -1, 2**31 - 1])
+def test_a_forged_block_of_a_cache_is_refused(value, tmp_path):
+    """A column between those there are and those there is memory for was followed in the second epoch."""
+    data = tmp_path / "rows.vw"
+    data.write_text(model_files.ROWS["vw"] * 5)
+
+    def fit():
+        return Perceptron(max_epochs=3, order="cyclic").fit_source(cached(open_source(data, block_size=100)))
+
+    fit()
+    (path,) = tmp_path.glob("*.cache")
+    forged_block(path, "indices", 2, value)
+    with pytest.raises(ValueError, match="the cache is damaged"):
+        fit()
 
 
 def test_scaling_of_too_few_columns():

@@ -236,7 +236,10 @@ class Fuzzer:
 
         def prove(X: Any, y: Any) -> Any:
             made = theory.certify(X, y)
-            return [made.verify(X, y), made.to_json()]
+            assert made.verify(X, y)
+            return [
+                [claim["claim"] for claim in made.claims]
+            ]  # their numbers are sums, in the order of storage
 
         return learn if choice < 6 else look if choice == 6 else prove
 

@@ -264,6 +264,8 @@ def _block(view: memoryview, entry: dict[str, Any], known: list[Any], name: str,
         data = found["data"] if "data" in found else np.ones(len(indices), dtype=np.float32)
         if not (len(data) == len(indices) == indptr[-1] and len(indptr) == n_rows + 1):
             raise ValueError("indptr")
+        if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:  # the loops look but once
+            raise ValueError("indices")
         X = Csr(data, indices, indptr, (n_rows, n_columns), bool(entry["sorted"]))
     elif X.shape != (n_rows, n_columns):
         raise ValueError("dense")
