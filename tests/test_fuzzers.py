@@ -9,12 +9,8 @@ import pytest
 
 from fuzzers.kinds import KINDS
 
-SHORT = [
-    kind for kind in KINDS if kind != "sharing"
-]  # which is about memory, and test_threads.py about results
 
-
-@pytest.mark.parametrize("kind", SHORT)
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_found(kind, tmp_path):
     command = [sys.executable, "-m", "fuzzers", kind, "--runs", "15", "--seed", "0", "--found", str(tmp_path)]
     done = subprocess.run(

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fuzzers.kinds import KINDS
+from fuzzers.kinds import BY_NAME, KINDS
 from fuzzers.running import campaign
 
 
@@ -14,7 +14,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="fuzzers", description="Random and hostile input; exit 1 if anything is found."
     )
-    parser.add_argument("kind", nargs="*", choices=KINDS, help=f"of: {', '.join(KINDS)}")
+    parser.add_argument(
+        "kind", nargs="*", choices=(*KINDS, *BY_NAME), help=f"of: {', '.join((*KINDS, *BY_NAME))}"
+    )
     parser.add_argument("--runs", type=int, help="so many cases of each kind")
     parser.add_argument("--seconds", type=float, help="so long for each kind")
     parser.add_argument("--seed", type=int, default=1)

@@ -11,5 +11,5 @@ KINDS = (
     "certificates",
     "taggers",
     "threads",
-    "sharing",
 )
+BY_NAME = ("sharing",)  # runs only where it is asked for: for the thread sanitizer
