@@ -6,8 +6,10 @@
 #   make lowest  the suite with the lowest versions that pyproject.toml promises, in an environment of its own
 #   make steady  the suite five times: quiet, with all cores busy, on one core, with and without the real data
 #   make long    the property tests with many more examples, drawn by SEED
-#   make fuzz    the native parsers against random text under sanitizers (FUZZ_SECONDS for each parser)
-#   make kill-test  twenty runs killed at moments drawn by SEED and resumed
+#   make sanitize  a part of the suite and some fuzzing under the address, undefined-behaviour and thread sanitizers
+#   make sanitize-short  a few cases of each fuzzer under them, as CI runs it
+#   make fuzz    every kind of input under the sanitizers, FUZZ_SECONDS for each, drawn by SEED
+#   make kill-test  KILLS commands (1000) killed at moments drawn by SEED, run again, and their files compared
 #   make hashes  requirements.txt anew: the versions of constraints.txt with the hashes of their files
 #   make sbom    build/sbom.json: what novikoff is made of and needs, with licences and hashes (CycloneDX)
 #   make real-data  commands, verdicts and bounds on the real data sets of the docs (NOVIKOFF_DATA names the folder)
@@ -20,7 +22,7 @@ VERSIONS ?= constraints.txt
 BUILD ?= build
 SOURCES := $(shell find native src -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lowest steady lint bench long fuzz kill-test real-data hashes sbom sdist clean
+.PHONY: demo test lowest steady lint bench long sanitize sanitize-short fuzz kill-test real-data hashes sbom sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -52,8 +54,9 @@ lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+KILLS ?= 1000
 kill-test: $(VENV)/.built $(VENV)/.test
-	NOVIKOFF_KILLS=20 NOVIKOFF_SEED=$(or $(SEED),1) $(BIN)/python -m pytest tests/test_kill.py
+	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills $(KILLS) --seed $(or $(SEED),1)
 
 real-data: $(VENV)/.built $(VENV)/.test
 	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py tests/test_real_verdicts.py \
@@ -62,11 +65,38 @@ real-data: $(VENV)/.built $(VENV)/.test
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# Once as for any processor, once for those with AVX2: they read text in different ways.
+# What a sanitizer looks at is the native core, so this is the part of the suite that calls it most.
+SANITIZED = $(addprefix tests/test_,$(addsuffix .py,attributes budget conjunctions conll exact jsonl kernels \
+    layouts libsvm named online_safety online perceptron pocket scaling sources streaming structured_decoders tables \
+    tagger templates twin voted vw winnow words))
+sanitize: .venv-asan/.built .venv-tsan/.built
+	.ci/sanitized.sh asan -m pytest -n $(JOBS) $(wildcard $(SANITIZED))
+	.ci/sanitized.sh asan -m fuzzers --runs 500
+	.ci/sanitized.sh tsan -m pytest $(wildcard tests/test_threads.py) tests/test_sources.py tests/test_twin.py
+	.ci/sanitized.sh tsan -m fuzzers threads sharing --runs 200
+
+sanitize-short: .venv-asan/.built .venv-tsan/.built
+	.ci/sanitized.sh asan -m fuzzers --runs 60
+	.ci/sanitized.sh tsan -m fuzzers threads --runs 30
+
+# The parsers once as for any processor, once for those with AVX2: they read text in different ways.
 FUZZ_SECONDS ?= 60
-fuzz: build/fuzz_base build/fuzz_v3
-	build/fuzz_base $(FUZZ_SECONDS)
-	! grep -q avx2 /proc/cpuinfo || build/fuzz_v3 $(FUZZ_SECONDS)
+fuzz: build/fuzz_base build/fuzz_v3 .venv-asan/.built .venv-tsan/.built
+	build/fuzz_base $(FUZZ_SECONDS) $(or $(SEED),1)
+	! grep -q avx2 /proc/cpuinfo || build/fuzz_v3 $(FUZZ_SECONDS) $(or $(SEED),1)
+	.ci/sanitized.sh asan -m fuzzers --seconds $(FUZZ_SECONDS) --seed $(or $(SEED),1)
+	.ci/sanitized.sh tsan -m fuzzers threads sharing --seconds $(FUZZ_SECONDS) --seed $(or $(SEED),1)
+
+# Environments that borrow the packages of $(VENV), with a core and a build folder of their own.
+.venv-asan/.built: HOW = -C cmake.define.NOVIKOFF_SANITIZE=address,undefined
+.venv-tsan/.built: HOW = -C cmake.define.NOVIKOFF_SANITIZE=thread -C cmake.define.NOVIKOFF_BASE_ONLY=ON
+.venv-asan/.built .venv-tsan/.built: $(VENV)/.build $(VENV)/.test $(SOURCES)
+	$(PYTHON) -m venv --without-pip $(@D)
+	$(BIN)/python -c 'import sys; print(*(p for p in sys.path if p.endswith("-packages")), sep="\n")' \
+	    > $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(@D)/bin/python -m pip --quiet --disable-pip-version-check install --no-deps \
+	    --no-build-isolation -C build-dir=build/$(patsubst .venv-%,%,$(@D)) -C install.strip=false $(HOW) -e .
+	@touch $@
 
 build/fuzz_v3: FLAGS = -march=x86-64-v3
 build/fuzz_%: $(wildcard native/*.h native/fuzz/*)
@@ -102,4 +132,4 @@ $(VENV)/.%: $(VENV)/.build pyproject.toml $(VERSIONS)
 	@touch $@
 
 clean:
-	rm -rf build dist $(VENV) .venv-lowest
+	rm -rf build dist $(VENV) .venv-lowest .venv-asan .venv-tsan

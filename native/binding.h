@@ -38,8 +38,13 @@ class Rows {
     std::vector<int64_t> pointers;  // our own: what they were when checked is what is used, whoever writes to the array
 
     template <class T>
+    static void check_aligned(const void* p) {
+        if (reinterpret_cast<uintptr_t>(p) % alignof(T)) throw std::invalid_argument("arrays must be aligned");
+    }
+    template <class T>
     bool try_dense(const nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>& x) {
         if (x.dtype() != nb::dtype<T>()) return false;
+        check_aligned<T>(x.data());
         view = DenseRows<T>{static_cast<const T*>(x.data()), int64_t(x.shape(0)), int64_t(x.shape(1)), x.stride(0)};
         return true;
     }
@@ -51,6 +56,7 @@ class Rows {
             return false;
         for (auto* a : {&data, &indices, &indptr})
             if (a->shape(0) > 1 && a->stride(0) != 1) throw std::invalid_argument("CSR arrays must be contiguous");
+        check_aligned<T>(data.data()), check_aligned<I>(indices.data()), check_aligned<I>(indptr.data());
         const int64_t n = int64_t(indptr.shape(0)) - 1;
         pointers.resize((indptr.shape(0) * sizeof(I) + 7) / 8);
         const I* p = reinterpret_cast<I*>(pointers.data());

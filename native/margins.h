@@ -91,6 +91,7 @@ struct Hull {
                 if (g[i] < g[low]) low = i;
                 if (alpha[i] > 0 && (high < 0 || g[i] > g[high])) high = i;
             }
+            if (high < 0) return t;  // no point has any weight: alpha is of no hull
             const double *a = gram + low * m, *b = gram + high * m;
             const double difference = g[high] - g[low], bend = a[low] - 2 * a[high] + b[high];
             if (!(difference > tolerance * square) || !(bend > 0)) return t;

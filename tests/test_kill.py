@@ -1,13 +1,8 @@
-"""Killed at any moment and resumed, a fit ends with the very same file.
-
-Moments are counted in calls, not in seconds, so that they are the same on every machine. `NOVIKOFF_KILLS`
-says how many there are: 3 in the suite, 20 in `make kill-test`, where `NOVIKOFF_SEED` draws them.
-"""
+"""Killed at any moment and resumed, a fit ends with the very same file, and leaves no other (kills.py)."""
 
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -18,9 +13,6 @@ import pytest
 from novikoff.models.loading import load_model
 from test_cli import error_of, run, svm_text
 
-KILLS = int(os.environ.get("NOVIKOFF_KILLS", "3"))
-SEED = int(os.environ.get("NOVIKOFF_SEED", "0"))
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
@@ -28,63 +20,16 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-KEPT = Path("kept/checkpoint.novikoff")
-FIT = ["fit", "train.svm", "--average", "--epochs", "12", "--scale", "maxabs", "--quiet"]
-PIECES = [*FIT, "--model", "pieces.novikoff", "--checkpoint", "kept", "--every", "500", "--resume"]
-
-# The command line, dead at the call of that number among those made in novikoff's own code, which are calls
-# of each other, of the native loops and of whatever writes files. If it lives, it says how many there were
-# when there was a checkpoint, and in all.
-MORTAL = """
-import os, signal, sys
-
-last, calls, learning = int(sys.argv.pop(1)), 0, 0
-
-def count(frame, event, called):
-    global calls, learning
-    name = frame.f_globals.get("__name__", "")
-    if event in ("call", "c_call") and name.startswith("novikoff.") and frame.f_code.co_name != "<module>":
-        calls += 1
-        if calls == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if not learning and os.path.exists("kept/checkpoint.novikoff"):
-            learning = calls
-
-from novikoff.cli import main
-sys.setprofile(count)
-try:
-    main()
-finally:
-    sys.setprofile(None)
-    print(learning, calls)
-"""
+def test_killed_commands_leave_the_same_bytes_and_nothing_else(folder):
+    """Two kills of each command; `make kill-test` has a thousand."""
+    command = [sys.executable, str(Path(__file__).with_name("kills.py")), "--kills", "18"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=with_tests_on_path())
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert "18 kills of 9 commands" in done.stdout and "0 failures" in done.stdout
 
 
-def mortal(last: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", MORTAL, str(last), *PIECES]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_killed_runs_end_with_the_same_bytes():
-    """With everything that has to survive: averages, three classes, scaling, many passes."""
-    Path("train.svm").write_text(svm_text(2000, labels=("a", "b", "c")))
-    run(*FIT, "--model", "whole.novikoff")
-    whole = Path("whole.novikoff").read_bytes()
-    Path("kept").mkdir()
-    learning, calls = map(int, mortal(0).stdout.split()[-2:])
-    assert Path("pieces.novikoff").read_bytes() == whole
-    moments, while_learning = random.Random(SEED), 0
-    for kill in range(KILLS):
-        Path("pieces.novikoff").unlink()
-        last = moments.randint(learning if kill % 3 else 1, calls)  # while it learns, or at any time
-        assert mortal(last).returncode == -signal.SIGKILL
-        while_learning += KEPT.exists()
-        if kill % 2:
-            mortal(last)  # and again, unless less is left to be done
-        run(*PIECES)
-        assert Path("pieces.novikoff").read_bytes() == whole, f"killed at call {last} of {calls}, seed {SEED}"
-        assert not KEPT.exists()
-    assert while_learning
+def with_tests_on_path() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
 
 
 @pytest.fixture

@@ -34,7 +34,8 @@ def is_readable(X: Any) -> bool:
         return X.ndim == 2 and X.dtype in IN_PLACE and _rows_contiguous(X)
     if getattr(X, "format", "") == "csr":
         of_types = X.dtype in SPARSE_IN_PLACE and X.indices.dtype == X.indptr.dtype
-        return of_types and X.indices.dtype in INDICES and len(X.shape) == 2 and _arrays_contiguous(X)
+        fits = len(X.shape) == 2 and len(X.indptr) == X.shape[0] + 1
+        return of_types and X.indices.dtype in INDICES and fits and _arrays_contiguous(X)
     return False
 
 
@@ -53,6 +54,36 @@ def _rows_contiguous(X: np.ndarray[Any, Any]) -> bool:
     )
 
 
+def check_sound(X: Any) -> None:
+    """Refuse a sparse matrix whose arrays do not fit each other: scipy's loops would leave their memory."""
+    if not hasattr(X, "indptr"):
+        X = X.tocoo(copy=False)
+        inner = zip(X.coords, X.shape, strict=True)
+        if any(len(at) != len(X.data) or not _within(at, size) for at, size in inner):
+            raise ValueError(f"the sparse X is not sound: it stores values outside its shape, {X.shape}.")
+        return
+    rows, columns = (n // size for n, size in zip(X.shape, getattr(X, "blocksize", (1, 1)), strict=True))
+    if getattr(X, "format", "csr") == "csc":
+        rows, columns = columns, rows
+    check_indptr(X, rows)
+    if not _within(X.indices, columns):
+        raise ValueError(f"the sparse X is not sound: its indices are not all from 0 to {columns - 1}.")
+
+
+def check_indptr(X: Any, rows: int) -> None:
+    """Refuse compressed rows (or columns) that do not lie within what is stored, one after the other."""
+    indptr, stored = X.indptr, min(len(X.data), len(X.indices))
+    if len(indptr) != rows + 1 or not _within(indptr, stored + 1) or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(
+            "the sparse X is not sound: its indptr does not increase from 0 to the number of stored values, "
+            f"{stored}, in {rows} steps."
+        )
+
+
+def _within(indices: Any, size: int) -> bool:
+    return not len(indices) or bool(indices.min() >= 0 and indices.max() < size)
+
+
 def with_one_index_width(X: Any) -> Any:
     """A CSR or CSC matrix whose index arrays are both int32 or both int64, the wider of theirs; or itself.
 
@@ -69,8 +100,8 @@ def with_one_index_width(X: Any) -> Any:
     import scipy.sparse as sp  # here: whoever reads from files does without it
 
     made = sp.csc_array if getattr(X, "format", "csr") == "csc" else sp.csr_array
-    indices, indptr = (np.ascontiguousarray(a, dtype=wide) for a in (X.indices, X.indptr))
-    data = X.data if X.data.flags.c_contiguous and X.data.flags.aligned else X.data.copy()
+    indices, indptr = (in_memory_order(a.astype(wide, copy=False)) for a in (X.indices, X.indptr))
+    data = in_memory_order(X.data)
     return made((data, indices, indptr), shape=X.shape)
 
 
@@ -93,7 +124,12 @@ def read_matrix(X: Any, rounding: str = "never") -> Any:
         return with_one_index_width(X)
     if X.ndim != 2:
         raise ValueError(f"X must have rows and columns, but its shape is {X.shape}.")
-    return np.ascontiguousarray(X if X.dtype in IN_PLACE else X.astype(np.float64))
+    return in_memory_order(X if X.dtype in IN_PLACE else X.astype(np.float64))
+
+
+def in_memory_order(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array whose numbers lie one after the other, each aligned; itself where they do."""
+    return np.require(a, requirements=["C", "A"])
 
 
 def exact_rows(X: Any, rounding: Rounding) -> Any:
@@ -133,6 +169,9 @@ def exact_rows(X: Any, rounding: Rounding) -> Any:
 def _exact_sparse(X: Any, rounding: Rounding) -> Any:
     if len(X.shape) != 2:
         raise ValueError(f"X must have rows and columns, but its shape is {X.shape}: expected 2D input.")
+    check_sound(X)
+    if getattr(X, "format", "csr") not in ("csr", "csc"):
+        X = X.tocsr()
     if hasattr(X, "indptr"):
         X = with_one_index_width(X)
     if is_plain(X.data.dtype if hasattr(X, "indptr") else X.dtype):
@@ -198,6 +237,7 @@ def some_rows(X: Any, rows: Any) -> Any:
 
 def in_order(X: Any) -> Any:
     """A CSR copy with the indices of each row sorted and repeated ones added up."""
+    check_indptr(X, X.shape[0])
     X = X.copy()
     X.has_canonical_format = False
     X.has_sorted_indices = False

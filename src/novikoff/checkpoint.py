@@ -10,6 +10,8 @@ so that a process killed at any moment leaves the last one or the one before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -79,7 +81,9 @@ class Keeping:
         facts, arrays = read_file(self.path, self.kind)
         kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
         if not isinstance(kept, dict):
-            raise ValueError(f"{self.path}: it does not say how the fit was asked for.")
+            raise ValueError(
+                f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew."
+            )
         kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
@@ -88,6 +92,17 @@ class Keeping:
         if facts.get("source") != source:
             raise ValueError(f"{self.path}: the checkpoint is of other data than {name} holds now.")
         return facts, arrays
+
+    @contextmanager
+    def believing(self) -> Iterator[None]:
+        """What cannot be made of facts and arrays, whatever they are, is a ValueError in one line."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise ValueError(
+                f"{self.path}: the checkpoint cannot be read ({said}); remove it to begin anew."
+            ) from None
 
 
 @dataclass
@@ -146,14 +161,15 @@ class Checkpoint(Keeping):
         self.write(source, facts, arrays)
 
     def restore(self, fitting: Fitting, passing: Passing) -> None:
-        """Put the fit where it was when the checkpoint was written."""
+        """Put the fit where it was when the checkpoint was written.
+
+        Raises a ValueError where the checkpoint is of another fit, or is not one; the fit is of no use then.
+        """
         self._digest = passing.source.digest()
         source = {"digest": self._digest, "size": passing.source.size}
         facts, arrays = self.read(source, passing.source.name)
-        try:
+        with self.believing():
             self._take(facts, arrays, fitting, passing)
-        except ValueError as error:
-            raise ValueError(f"{self.path}: {error}") from None
 
     def _take(
         self, facts: dict[str, Any], arrays: dict[str, Any], fitting: Fitting, passing: Passing
@@ -176,6 +192,8 @@ class Checkpoint(Keeping):
         )
         visited, rows = modelstate.count(facts, "visited"), modelstate.count(facts, "rows")
         history, before = modelstate.records(facts), modelstate.counts(facts, "before", 2)
+        for record in history:
+            modelstate.number(record, "norm", 0.0), modelstate.number(record, "seconds", 0.0)
         began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
         weighted = "weighted" in facts and modelstate.fact(facts, "weighted", bool)
         seen = modelstate.digest_of_rows(facts, "digest") if "digest" in facts else None

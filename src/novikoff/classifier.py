@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from novikoff.arrays import check_mapped, exact_rows, is_readable, with_one_index_width
+from novikoff.arrays import check_mapped, exact_rows, in_memory_order, is_readable, with_one_index_width
 from novikoff.labels import Classes, check_labels, number
 from novikoff.model import Floats, Ints, Model, Scorer, Settings
 from novikoff.parameters import PARAMETERS, Parameter, check_parameters
@@ -101,8 +101,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 estimator=self,
                 input_name="X",
             )
-            if sp.issparse(X):
-                X = with_one_index_width(X)
+            X = with_one_index_width(X) if sp.issparse(X) else in_memory_order(X)
         if not reset and X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "

@@ -81,12 +81,13 @@ class MixingCheckpoint(Keeping):
     def restore(self, method: Method) -> MixingState:
         """The fit as it was kept; a ValueError where it is another."""
         facts, arrays = self.read({"shards": self.shards}, f"the {len(self.shards)} shard(s)")
+        with self.believing():
+            return self._restored(method, facts, arrays)
+
+    def _restored(self, method: Method, facts: dict[str, Any], arrays: dict[str, Any]) -> MixingState:
         table = method.table()
         if fact(facts, "shape", list) != list(table.shape):
-            raise ValueError(
-                f"{self.path}: the checkpoint has weights of shape {facts['shape']}, expected "
-                f"{list(table.shape)}."
-            )
+            raise ValueError(f"it has weights of shape {facts['shape']}, expected {list(table.shape)}")
         layers, n, width = table.shape
         columns = [table[layer, :, c] for layer in range(layers) for c in range(width)]
         unpack_rows("table", arrays, n, layers * width, columns)

@@ -46,14 +46,15 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's too
 
 
-_LARGEST: Any = sys.float_info.max  # which also an int of any size can be compared with
-
-
 def _real(low: float, *, strict: bool = False) -> Callable[[Any], bool]:
     def legal(value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or _is_bool(value) or not abs(value) <= _LARGEST:
+        if not isinstance(value, numbers.Real) or _is_bool(value):
             return False
-        return float(value) > low if strict else float(value) >= low
+        try:
+            number = float(value)
+        except OverflowError:  # an integer beyond every double
+            return False
+        return math.isfinite(number) and (number > low if strict else number >= low)
 
     return legal
 

@@ -64,6 +64,10 @@ class Scaling:
 
     def transform(self, X: Matrix) -> Matrix:
         """The scaled rows, as float64."""
+        if self.kind != "unit" and X.shape[1] > len(self.scale):
+            raise ValueError(
+                f"the rows have {X.shape[1]} columns, but {len(self.scale)} were measured to scale."
+            )
         if self.kind == "unit":
             norms = _core.row_norms(rows_of(X), 0.0)
             norms[norms == 0] = 1.0

@@ -18,7 +18,7 @@ import numpy as np
 from novikoff.arrays import rows_of
 from novikoff.checkpoint import Checkpoint
 from novikoff.labels import Ints, StreamClasses, UnseenClass, as_text
-from novikoff.model import Model, Settings
+from novikoff.model import Model, Settings, UnsortedIndices
 from novikoff.scaling import Scaling
 from novikoff.sources.block import Block, Floats, Labels, Matrix, gather
 from novikoff.sources.source import Source
@@ -301,6 +301,11 @@ def _fit_in_passes(
             examples.after_block = partial(checkpoint.after_block, fitting, examples)
         try:
             return fitting, fitting.run()
+        except UnsortedIndices:
+            raise ValueError(
+                f"{examples.source.name}: a row has a column twice, or columns out of order. No file is read "
+                "so; its cache may be damaged: delete that, and it is made anew."
+            ) from None
         except UnseenClass:
             if examples.surveyed:
                 return fitting, Run()  # there is but one class

@@ -365,7 +365,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         witness = model.coef(averaged=False)[0], array(arrays, "witness_bias", np.float64, (k,))
     consistent, errors = facts.get("consistent"), facts.get("training_errors")
     return Run(
-        history=history,
+        history=history(facts),
         converged=fact(facts, "converged", bool),
         verdict=choice(facts, "verdict", ("separated", "consistent", "inseparable", "undecided")),
         consistent=consistent if consistent is None else fact(facts, "consistent", bool),
@@ -470,7 +470,7 @@ def _check_features(kind: str, state: Facts) -> None:
 def scaling_from_state(facts: Facts, arrays: Arrays, n_features: int | None = None) -> Any:
     """The scaling whose `state` this is; it must fit the number of features, where that is known."""
     centre = array(arrays, "centre", np.float64, (None,))
-    scale = array(arrays, "scale", np.float64, (None if not len(arrays.get("scale", ())) else n_features,))
+    scale = array(arrays, "scale", np.float64, (n_features if np.size(arrays.get("scale", ())) else None,))
     if (scale <= 0).any() or len(centre) > len(scale):
         raise ValueError(
             "its scaling divides by numbers that are not above 0, or centres what it does not scale"

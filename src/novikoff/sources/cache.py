@@ -86,7 +86,7 @@ class CachedSource(Source):
             Rounding().add(*directory["rounded"])
             if not (isinstance(directory["blocks"], list) and isinstance(directory["labels"], list)):
                 return
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return  # it is written anew
         self.features = features
         self._directory = directory
@@ -264,6 +264,8 @@ def _block(view: memoryview, entry: dict[str, Any], known: list[Any], name: str,
         data = found["data"] if "data" in found else np.ones(len(indices), dtype=np.float32)
         if not (len(data) == len(indices) == indptr[-1] and len(indptr) == n_rows + 1):
             raise ValueError("indptr")
+        if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:  # the loops look but once
+            raise ValueError("indices")
         X = Csr(data, indices, indptr, (n_rows, n_columns), bool(entry["sorted"]))
     elif X.shape != (n_rows, n_columns):
         raise ValueError("dense")

@@ -395,7 +395,8 @@ def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
     width = np.int32 if types.is_string(array.type) else np.int64
     slots.add_bags(
         *_core.word_rows(
-            np.frombuffer(offsets, width) if offsets else np.zeros(1, width),
+            # a damaged file may have it anywhere
+            np.require(np.frombuffer(offsets, width), requirements="A") if offsets else np.zeros(1, width),
             np.frombuffer(data or b"", np.uint8),
             np.frombuffer(valid, np.uint8) if valid else None,
             array.offset,
@@ -423,7 +424,11 @@ def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int, round
         whole, per = days, PER_DAY[unit]
 
     def show(row: int) -> tuple[Any, float]:
-        return f"{array[row]} ({unit})", float(values[row])
+        try:
+            said = str(array[row])
+        except (OverflowError, ValueError):  # a time that Python's datetime cannot say
+            said = str(stored[row])
+        return f"{said} ({unit})", float(values[row])
 
     rounding.refuse(column, _not_told(values, whole, rest, per), show)
     slots.add_number(values, number)
