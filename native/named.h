@@ -245,7 +245,7 @@ class Recolumn {
                 plain = false;
                 continue;
             }
-            size_t at = size_t(fold(uint64_t(j) ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)) & (size - 1);
+            size_t at = size_t(table_key.word(uint64_t(j))) & (size - 1);
             while (table[at] >= 0 && columns[table[at]] != j) at = (at + 1) & (size - 1);
             if (table[at] < 0) table[at] = int32_t(i);
             else plain = false;

@@ -18,7 +18,7 @@ nb::object text_of(std::string_view s) {
 }
 
 int32_t numbered(Vocabulary& values, std::string_view text) {
-    return int32_t(values.number(Vocabulary::key(text), text.data(), text.size()));
+    return int32_t(values.number(text));
 }
 
 // (name, parts, where); a part is (domain, offset, padded).

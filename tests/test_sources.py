@@ -44,7 +44,7 @@ def rows(source, *, reuse=False):
         assert X.shape[0] == block.n_rows > 0 and X.indptr[0] == 0 and X.indptr[-1] == X.nnz
         for i in range(block.n_rows):
             part = slice(X.indptr[i], X.indptr[i + 1])
-            label = None if block.labels is None else block.labels[i].item()
+            label = None if block.labels is None else block.labels.tolist()[i]
             out.append((label, X.indices[part].tolist(), X.data[part].tolist(), block.where(i)))
     return out
 

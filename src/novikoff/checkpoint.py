@@ -22,6 +22,7 @@ from novikoff.models.modelfile import canonical, parse, read_file, write_file
 from novikoff.parameters import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS, FILE_PARAMETERS
 from novikoff.scaling import Scaling
 from novikoff.sources.source import Source
+from novikoff.textlabels import is_text
 from novikoff.training import Fitting
 
 
@@ -154,7 +155,7 @@ class Checkpoint(Keeping):
 
         model = modelstate.model_from_state(*part("model"))
         labels = modelstate.classes_from_state(*part("classes"), modelstate.count(facts, "n_labels"))
-        passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
+        passing.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
         passing.classes.seen = None
         passing.scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
         passing.class_weight, passing.surveyed = facts["class_weight"], facts["surveyed"]

@@ -20,6 +20,7 @@ from novikoff.models.modelfile import Arrays, Facts
 from novikoff.outward import at_most
 from novikoff.parameters import MULTICLASS, RULES, TIES
 from novikoff.sources.features import Features
+from novikoff.textlabels import text_array
 from novikoff.training import Run
 
 State = tuple[Facts, Arrays]
@@ -348,7 +349,7 @@ def classes_from_state(facts: Facts, arrays: Arrays, n: int) -> npt.NDArray[Any]
         texts = fact(facts, "labels", list)
         if len(texts) != n or not all(type(text) is str for text in texts):
             raise ValueError(f"the labels are not {n} texts")
-        labels = np.array(texts, dtype=object if kind == "object" else np.str_)
+        labels = np.array(texts, dtype=object) if kind == "object" else text_array(texts)
     if len(set(labels.tolist())) != n:
         raise ValueError("some labels are repeated")
     return labels

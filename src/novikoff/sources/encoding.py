@@ -19,6 +19,7 @@ from novikoff import _core
 from novikoff.rounding import INTEGER, Rounding, as_doubles, nearest_double
 from novikoff.sources.block import Csr, Floats, Labels, Matrix
 from novikoff.sources.columns import FEATURES, NUMERIC, Column, TableFeatures
+from novikoff.textlabels import TextLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -496,7 +497,7 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
         kinds = is_text[codes]
         row = int(np.flatnonzero(kinds != kinds[0])[0])
         raise MixedLabels(row, values[codes[row]], bool(kinds[0]))
-    return np.asarray(np.array(values)[codes])
+    return TextLabels.coded(codes, values)
 
 
 def _number(text: str) -> float:

@@ -16,7 +16,8 @@ from novikoff.parameters import PARAMETERS
 from novikoff.sources.block import Csr, Labels
 from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths, check_whole
 from novikoff.sources.features import NumberedFeatures
-from novikoff.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource
+from novikoff.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, labels_of
+from novikoff.textlabels import TextLabels
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -145,14 +146,15 @@ def load(
         plural = "file holds" if len(stream.names) == 1 else "files hold"
         raise ValueError(f"{stream.name}: expected at least one row, but the {plural} {what}.")
     columns = rows.largest + 1 if n_features is None else int(n_features)
-    labels, values, indices, indptr, qid = rows.take()
+    given, values, indices, indptr, qid = rows.take()
     import scipy.sparse as sp  # here: whoever reads from files by blocks does without it
 
     X = sp.csr_array((values, indices, indptr), shape=(len(indptr) - 1, columns))
     X.has_sorted_indices = True
     X.has_canonical_format = True
+    labels = labels_of(given)
     assert labels is not None  # they are required
-    y = labels if rows.kind == "text" else _whole(labels)
+    y = np.asarray(labels) if isinstance(labels, TextLabels) else _whole(labels)
     if query_id:
         return X, y, np.full(len(y), -1) if qid is None else qid
     return X, y
@@ -218,7 +220,7 @@ def _rows(
 ) -> tuple[Csr, Labels | None, None]:
     """What a parser has read, as a block has it."""
     largest = parser.largest
-    labels, values, indices, indptr, _ = parser.view() if reuse else parser.take()
+    given, values, indices, indptr, _ = parser.view() if reuse else parser.take()
     if not features.fixed:
         features.widen(largest + 1)
     elif largest >= features.n_columns:  # what the model has not met has no weight
@@ -226,7 +228,7 @@ def _rows(
         indptr = np.concatenate([[0], np.cumsum(known)]).astype(indptr.dtype)[indptr]
         values, indices = values[known], indices[known]
     X = Csr(values, indices, indptr, (len(indptr) - 1, features.n_columns))
-    return X, labels, None
+    return X, labels_of(given), None
 
 
 def _check(

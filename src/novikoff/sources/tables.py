@@ -42,6 +42,7 @@ from novikoff.sources.encoding import (
 from novikoff.sources.features import Features, NamedFeatures
 from novikoff.sources.source import Skipped, Source, ending
 from novikoff.sources.text import no_rows
+from novikoff.textlabels import TextLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -241,7 +242,7 @@ class TableSource(Source):
         part = None
         for part in read:
             if part.labels is not None and len(part.labels):
-                this = part.labels.dtype.kind == "U"
+                this = isinstance(part.labels, TextLabels)
                 if is_text is None:
                     is_text = this
                 elif this != is_text:

@@ -17,6 +17,7 @@ from novikoff.sources.block import Block, Floats, Labels, Matrix
 from novikoff.sources.bytestream import ByteStream, Lines, check_whole
 from novikoff.sources.features import Features
 from novikoff.sources.source import Skipped, Source, ending
+from novikoff.textlabels import TextLabels
 
 BLOCK_SIZE = 1 << 21  # enough that handing blocks over costs little
 
@@ -273,6 +274,11 @@ class TextSource(Source, Generic[P]):
 
     def digest(self) -> str:
         return self._stream.digest()
+
+
+def labels_of(given: Any) -> Labels | None:
+    """Labels as a parser gives them: numbers, or codes and the texts that they stand for."""
+    return TextLabels(*given) if isinstance(given, tuple) else given
 
 
 class NoRows(ValueError):
