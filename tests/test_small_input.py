@@ -4,6 +4,8 @@ Each case runs in a child whose peak memory is compared with that of the same wo
 same size. The address space of the child is limited, so that a failure is an error and no dead machine.
 """
 
+import gzip
+import io
 import resource
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import numpy as np
 import pytest
 
 import novikoff
+from novikoff.sources.block import gather
+from novikoff.sources.features import NumberedFeatures
 from novikoff.textlabels import NARROW, ROOM, TextLabels, concatenated, taken, text_array
 
 LIMIT = 6 << 30  # bytes of address space: 4 times what an ordinary run maps, half of what the labels took
@@ -148,3 +152,134 @@ def test_an_estimator_predicts_many_rows_of_a_long_label():
     told = model.predict(X)
     assert told.dtype.kind == "O" and set(told[:30_000]) == {"a"} and set(told[30_000:]) == {LONG}
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + (500 << 10)
+
+
+# ---- numbers that ask for memory -----------------------------------------------------------------------
+WIDE = "a 100000000:1\nb 1:1\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fit", "{dir}/wide.svm", "--model", "{dir}/out"],
+        ["fit", "{dir}/wide.svm", "--model", "{dir}/out", "--order", "shuffle"],
+        ["fit", "{dir}/wide.svm", "--model", "{dir}/out", "--kernel", "rbf"],
+        ["convert", "{dir}/wide.svm", "{dir}/out.csv"],
+        ["tune", "{dir}/wide.svm"],
+        ["diagnose", "{dir}/wide.svm"],
+        ["certify", "{dir}/wide.svm", "-o", "{dir}/out.json"],
+    ],
+    ids=lambda command: " ".join(command[:1] + command[4:]),
+)  # fmt: skip
+def test_one_large_index_is_refused(tmp_path, command):
+    (tmp_path / "wide.svm").write_text(WIDE)
+    done = run(*[word.format(dir=tmp_path) for word in command], check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"novikoff: error: {tmp_path}/wide.svm, line 1: index 100000000 asks for more than "
+        "--max-columns=67108864 columns; raise --max-columns if that is right.\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["wide.svm"]
+
+
+def test_the_limit_of_columns(tmp_path):
+    def n_columns(text, **options):
+        source = novikoff.open_source(io.BytesIO(text.encode()), **options)
+        assert sum(block.n_rows for block in source.blocks()) == text.count("\n")
+        return source.features.n_columns
+
+    for text, options, n in (
+        ("a 5:1\nb 1:1\n", {}, 5),
+        ("a 4:1\nb 0:1\n", {"zero_based": True}, 5),
+        ("a | x y z\nb | u v\n", {"format": "vw"}, 5),
+        ('{"label":1,"x":1,"y":"a","z":1}\n{"label":2,"u":1,"v":1}\n', {}, 5),
+    ):
+        assert n_columns(text, max_columns=n, **options) == n
+        for size in (8, 1 << 20):
+            with pytest.raises(ValueError, match=f"more than max_columns={n - 1}") as error:
+                n_columns(text, max_columns=n - 1, block_size=size, **options)
+            assert str(error.value).startswith("<BytesIO>, line ")
+    assert n_columns("a 9:1\n", max_columns=3, n_features=9) == 9  # declared
+    assert n_columns("1 | x y z\n", max_columns=3, hash_bits=4) == 16
+    skipping = novikoff.open_source(io.BytesIO(b"a 9:1\nb 1:1\n"), max_columns=3, skip_bad_lines=True)
+    assert [block.n_rows for block in skipping.blocks()] == [1] and skipping.skipped.count == 1
+    known = NumberedFeatures(3, fixed=True)
+    assert n_columns("a 9:1\n", max_columns=3, features=known) == 3  # has no column, and costs none
+    X, _ = novikoff.load(io.BytesIO(b"a 3:1\n"), max_columns=3)
+    assert X.shape == (1, 3)
+    with pytest.raises(ValueError, match="<BytesIO>, line 1: index 4 asks for more than max_columns=3 columns"):
+        novikoff.load(io.BytesIO(b"a 4:1\n"), max_columns=3)
+    with pytest.raises(ValueError, match="line 1: index 67108865 asks for more than max_columns=67108864"):
+        novikoff.load(io.BytesIO(b"a 67108865:1\n"))
+    assert novikoff.load(io.BytesIO(b"a 67108865:1\n"), n_features=10**12)[0].shape == (1, 10**12)
+    for value in (0, -1, 2.5, "3"):
+        with pytest.raises(ValueError, match="max_columns must be a whole number ≥ 1"):
+            n_columns("a 1:1\n", max_columns=value)
+        with pytest.raises(ValueError, match="max_columns must be a whole number ≥ 1"):
+            novikoff.load(io.BytesIO(b"a 1:1\n"), max_columns=value)
+
+
+def test_the_limit_of_columns_in_tables(tmp_path):
+    pytest.importorskip("pyarrow")
+    for text in ("x,y,z,label\n1,2,3,a\n4,5,6,b\n", "x,label\nu,a\nv,b\nw,a\n"):
+        for most, fine in ((3, True), (2, False)):
+            source = novikoff.open_source(io.BytesIO(text.encode()), format="csv", max_columns=most)
+            if fine:
+                assert list(source.blocks()) and source.features.n_columns == 3
+            else:
+                with pytest.raises(ValueError, match=r"<BytesIO>, line \d: there are 3 features by now, more than"):
+                    list(source.blocks())
+
+
+def test_short_lines_below_many_columns(tmp_path):
+    """Rows that are too short cost no memory for the cells that they lack."""
+    pytest.importorskip("pyarrow")
+    header = ",".join(f"c{k}" for k in range(100_000)) + ",label\n"
+    row = ",".join(["1"] * 100_000) + ",0\n"
+    (tmp_path / "ragged.csv").write_text(header + row + "1\n" * 400_000)
+    done = run("fit", tmp_path / "ragged.csv", "--model", tmp_path / "out", check=False)
+    assert done.returncode == 1 and "line 3: expected 100001 cells, found 1" in done.stderr
+
+
+# ---- long first lines ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("width", [10, 70_000, 150_000])
+@pytest.mark.parametrize("options", [{}, {"format": "csv"}, {"format": "csv", "header": True}])
+def test_a_header_of_any_width(width, options):
+    """65 kB and 1 MB are what is looked at first."""
+    pytest.importorskip("pyarrow")
+    names = [f"column{k}" for k in range(width)]
+    text = ",".join(["label", *names]) + "\n"
+    text += "".join(",".join([label, *["1"] * width]) + "\n" for label in ("a", "b"))
+    for given in (io.BytesIO(text.encode()), io.BytesIO(gzip.compress(text.encode()))):
+        source = novikoff.open_source(given, **options)
+        assert source.format == "csv"
+        (block,) = gathered(source)
+        assert block.X.shape == (2, width) and block.labels.tolist() == ["a", "b"]
+        assert source.features.names([0, width - 1]) == [names[0], names[-1]]
+    with pytest.raises(ValueError, match="there is a header, but no row after it"):
+        novikoff.open_source(io.BytesIO(text.partition("\n")[0].encode()), format="csv", header=True)
+
+
+def test_a_header_longer_than_a_line_may_be():
+    pytest.importorskip("pyarrow")
+    text = ",".join(["label", *(f"column{k}" for k in range(200_000))]) + "\n"
+    text += ",".join(["a", *["1"] * 200_000]) + "\n"
+    source = novikoff.open_source(io.BytesIO(text.encode()), format="csv", max_line=1 << 22)
+    assert [block.n_rows for block in source.blocks()] == [1]
+    with pytest.raises(ValueError, match="line 1: the line has more than max_line=1048576 bytes"):
+        for _ in novikoff.open_source(io.BytesIO(text.encode()), format="csv", max_line=1 << 20).blocks():
+            pass
+
+
+def test_lines_before_a_table_that_are_longer_than_what_is_looked_at():
+    pytest.importorskip("pyarrow")
+    text = b"# " + b"x" * (3 << 20) + b"\n" + b"\n" * 5 + b"label,x\na,1\nb,2\n"
+    for options in ({}, {"format": "csv"}):
+        source = novikoff.open_source(io.BytesIO(text), skip_lines=1, **options)
+        (block,) = gathered(source)
+        assert block.X.tolist() == [[1.0], [2.0]] and block.where(1) == "<BytesIO>, line 9"
+
+
+def gathered(source):
+    """All rows as one block."""
+    return [gather(source.blocks())]

@@ -151,6 +151,7 @@ class LibsvmRows(_Lines):
         single: bool = False,
         zero_based: bool = False,
         n_features: int = -1,
+        max_columns: int = -1,
         label: str = "required",
         kind: str = "",
         skip_bad: bool = False,

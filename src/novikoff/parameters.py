@@ -703,6 +703,14 @@ FILE_PARAMETERS = PARAMETERS | _table(
         _whole(1),
     ),
     Parameter(
+        "max_columns",
+        1 << 26,
+        "Most columns that rows may ask for, if no number of them is declared: one large index would otherwise "
+        "take the memory of all columns before it.",
+        "a whole number ≥ 1",
+        _whole(1),
+    ),
+    Parameter(
         "max_expansion",
         1000,
         "How many times its size a compressed file may expand to; up to 64 MiB are never refused.",

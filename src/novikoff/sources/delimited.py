@@ -140,6 +140,8 @@ class LineReader:
     def _read_numbers(self, raw: Any, out: ParsedLines) -> bool:
         """Read a block in which all cells that are wanted are plain numbers; False when there are others."""
         assert self._targets is not None
+        if len(raw) < out.n_lines * len(self._targets):  # a line has a byte for each cell, at least
+            return False
         dense = self._buffers.take(out.n_lines, len(self._features.numeric))
         labels = np.empty(out.n_lines if LABEL in self._targets else 0)
         weights = np.empty(out.n_lines if WEIGHT in self._targets else 0)

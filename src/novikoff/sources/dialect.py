@@ -138,8 +138,13 @@ def header_names(cells: list[str]) -> list[str]:
 
 def line_after(text: bytes | memoryview, at: int) -> int:
     """Where the next line begins."""
-    end = bytes(text[at:]).find(b"\n")
-    return len(text) if end < 0 else at + end + 1
+    step = 1 << 12
+    while at < len(text):  # a piece at a time: the rest may be long
+        end = bytes(text[at : at + step]).find(b"\n")
+        if end >= 0:
+            return at + end + 1
+        at, step = at + step, 4 * step
+    return len(text)
 
 
 @dataclass

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.parameters import PARAMETERS
 from novikoff.sources.block import Csr, Labels
-from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths, check_whole
+from novikoff.sources.bytestream import MAX_COLUMNS, MAX_EXPANSION, MAX_LINE, ByteStream, Paths, check_whole
 from novikoff.sources.features import NumberedFeatures
 from novikoff.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, labels_of
 from novikoff.textlabels import TextLabels
@@ -33,6 +33,7 @@ def load(
     query_id: Literal[False] = ...,
     n_jobs: int | None = ...,
     max_line: int = ...,
+    max_columns: int = ...,
     max_expansion: int = ...,
     block_size: int = ...,
     rounding: str = ...,
@@ -47,6 +48,7 @@ def load(
     query_id: Literal[True],
     n_jobs: int | None = ...,
     max_line: int = ...,
+    max_columns: int = ...,
     max_expansion: int = ...,
     block_size: int = ...,
     rounding: str = ...,
@@ -60,6 +62,7 @@ def load(
     query_id: bool = False,
     n_jobs: int | None = None,
     max_line: int = MAX_LINE,
+    max_columns: int = MAX_COLUMNS,
     max_expansion: int = MAX_EXPANSION,
     block_size: int = BLOCK_SIZE,
     rounding: str = "never",
@@ -87,6 +90,9 @@ def load(
         Threads that parse; −1 for all cores. Never changes a result.
     max_line : default 64 MiB
         Longest line in bytes: a file with a longer one is taken for something else.
+    max_columns : default 2²⁶
+        Largest index, counted from 1, unless `n_features` is given: arrays over all columns, as those of a
+        model, would take their memory by one number in the file.
     max_expansion : default 1000
         How many times its size a compressed file may expand to; up to 64 MiB are never refused.
     block_size : default 2 MiB
@@ -125,6 +131,7 @@ def load(
     PARAMETERS["rounding"].check(rounding)
     single = _check(zero_based, n_features, dtype, n_jobs, block_size)
     stream = ByteStream(path, max_line=max_line, max_expansion=max_expansion)
+    check_whole("max_columns", max_columns, 1)
     limit = -1 if n_features is None else int(n_features)
 
     def make_parser(kind: str) -> _core.LibsvmRows:
@@ -132,6 +139,7 @@ def load(
             single=single,
             zero_based=bool(zero_based),
             n_features=limit,
+            max_columns=int(max_columns),
             kind=kind,
             round=rounding == "nearest",
         )
@@ -171,6 +179,7 @@ def open_text(
     rounding: str = "never",
     n_jobs: int | None = -1,
     block_size: int = BLOCK_SIZE,
+    max_columns: int = MAX_COLUMNS,
 ) -> TextSource[_core.LibsvmRows]:
     """A stream of LIBSVM text as a source; the parameters are those of `novikoff.open_source`."""
     PARAMETERS["rounding"].check(rounding)
@@ -198,6 +207,7 @@ def open_text(
         return _core.LibsvmRows(
             zero_based=features.zero_based,
             n_features=features.n_columns if features.strict else -1,
+            max_columns=int(max_columns) if features.grows else -1,
             label="required" if labelled else "optional",
             kind=kind,
             skip_bad=bool(skip_bad_lines),
@@ -212,6 +222,7 @@ def open_text(
         rows=_rows,
         n_jobs=n_jobs,
         block_size=block_size,
+        max_columns=max_columns,
     )
 
 

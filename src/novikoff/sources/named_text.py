@@ -27,6 +27,7 @@ def named_source(
     seed: int | None,
     n_jobs: int | None,
     block_size: int,
+    max_columns: int,
 ) -> TextSource[NamedParser]:
     """A stream of lines as a source whose columns are those of its names, exact or hashed."""
     return TextSource(
@@ -37,6 +38,7 @@ def named_source(
         rows=_rows,
         n_jobs=n_jobs,
         block_size=block_size,
+        max_columns=max_columns,
     )
 
 
