@@ -41,14 +41,17 @@ struct TableKey {
     uint64_t sip0, sip1;
     unsigned __int128 a, b, c;
 
-    // h(x) = (a·x + b mod 2^128) div 2^64, of which any l low bits are strongly universal (Dietzfelbinger 1996): for
-    // any two words, chosen in ignorance of a and b, all 4^l pairs of values are equally likely. So however words are
-    // chosen, n of them in a table of twice as many places with linear probing take O(sqrt n) steps each in
-    // expectation at worst (Pagh, Pagh and Ruzic 2009), and about one unless they were made for another a.
-    uint64_t word(uint64_t x) const { return uint64_t((a * x + b) >> 64); }
-    // The same for pairs: a·x + c·y + b.
-    uint64_t words(uint64_t x, uint64_t y) const { return uint64_t((a * x + c * y + b) >> 64); }
+    // h(x) = (a·x + b mod 2^128) div 2^64 is strongly universal (Dietzfelbinger 1996): whichever two words are chosen in
+    // ignorance of a and b, their hashes are two independent random numbers. So no choice makes more words meet than
+    // chance does, on average over the keys, and a look-up in a table with linear probing takes O(sqrt n) steps in
+    // expectation for the worst choice of n words (Pagh, Pagh and Ruzic 2009). What is no worst choice takes one or two:
+    // a progression would stay a progression under a·x + b, and fold, which is fixed, takes that order away.
+    uint64_t word(uint64_t x) const { return mixed(a * x + b); }
+    // The same for pairs.
+    uint64_t words(uint64_t x, uint64_t y) const { return mixed(a * x + c * y + b); }
     uint64_t bytes(const char* p, size_t n) const { return siphash13(p, n, sip0, sip1); }
+
+    static uint64_t mixed(unsigned __int128 h) { return fold(uint64_t(h >> 64), 0xd6e8feb86659fd93); }
 
     static TableKey drawn() {
         std::random_device chance;
