@@ -1,7 +1,8 @@
 """Names that were chosen to meet in a table: they meet only in one whose key is known.
 
-The generators are of names that meet under hashes without a key, `hash_bytes` and `fold` of native/hash.h, which
-tables once used: each look-up went through all of them. What is counted is places of the table, not time.
+The generators are of names that meet under hashes without a key, `hash_bytes` and `fold` of native/hash.h,
+which tables once used: each look-up went through all of them. What is counted is places of the table, not
+time.
 """
 
 import io
@@ -16,8 +17,8 @@ from novikoff.sources.features import NamedFeatures
 
 A, B, WORD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 2**64 - 1
 N = 20_000
-# Keys are drawn per process, so the longest probe differs: it is about 15 for the short names and 60 for the long
-# ones. In 300 processes it was never 50 for the short names, where all 2,000 met before.
+# Keys are drawn per process, so the longest probe differs: it is about 15 for the short names and 40 for the
+# long ones. Under 300 keys it was never 50 for the short names, where all 2,000 met before.
 FEW = 500
 SEPARATORS = re.compile(rb"[\x00-\x20:|,\x7f-\xff]")
 

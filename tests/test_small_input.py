@@ -71,36 +71,39 @@ def files(tmp_path_factory):
             (folder / f"{name}.{suffix}").write_text(written(rows_of(label)))
     for name in ("long", "short"):
         run("fit", folder / f"{name}.vw", "--model", folder / f"{name}.novikoff", "--quiet")
+        run("certify", folder / f"{name}.vw", "-o", folder / f"{name}.certificate", "--quiet")
     return folder
 
 
-def peaks(files, command):
-    """Peak memory of a command on the file with the long label, and on the one with a short label instead."""
-    return [run(*[str(word).format(name=name, dir=files) for word in command])[1] for name in ("long", "short")]
-
-
+FIT = ["fit", "{file}.vw", "--model", "{file}.out", "--quiet"]
 COMMANDS = {
-    "fit": ["fit", "{dir}/{name}.vw", "--model", "{dir}/{name}.out", "--quiet"],
-    "fit in memory": ["fit", "{dir}/{name}.vw", "--model", "{dir}/{name}.out", "--quiet", "--order", "shuffle"],
-    "fit from a cache": ["fit", "{dir}/{name}.vw", "--model", "{dir}/{name}.out", "--quiet", "--cache", "--epochs", "3"],
-    "fit with class weights": ["fit", "{dir}/{name}.vw", "--model", "{dir}/{name}.out", "--quiet", "--class-weight", "balanced", "--positive", "a"],
-    "fit jsonl": ["fit", "{dir}/{name}.jsonl", "--model", "{dir}/{name}.out", "--quiet"],
-    "fit csv": ["fit", "{dir}/{name}.csv", "--model", "{dir}/{name}.out", "--quiet"],
-    "fit kernel": ["fit", "{dir}/{name}.vw", "--model", "{dir}/{name}.out", "--quiet", "--kernel", "rbf", "--gamma", "1", "--epochs", "1"],
-    "predict": ["predict", "{dir}/{name}.novikoff", "{dir}/{name}.vw", "--output", "{dir}/{name}.txt"],
-    "predict scores": ["predict", "{dir}/{name}.novikoff", "{dir}/{name}.vw", "--output", "{dir}/{name}.txt", "--scores"],
-    "evaluate": ["evaluate", "{dir}/{name}.novikoff", "{dir}/{name}.vw", "--json"],
-    "convert": ["convert", "{dir}/{name}.vw", "{dir}/{name}-again.jsonl", "--quiet", "--force"],
-    "convert to a table": ["convert", "{dir}/{name}.vw", "{dir}/{name}-again.parquet", "--quiet", "--force"],
-    "tune": ["tune", "{dir}/{name}.vw", "--model", "{dir}/{name}.out", "--quiet", "--epochs", "1"],
-    "diagnose": ["diagnose", "{dir}/{name}.vw", "--quiet"],
-    "certify": ["certify", "{dir}/{name}.vw", "-o", "{dir}/{name}.json", "--quiet"],
-}  # fmt: skip
+    "fit": FIT,
+    "fit in memory": [*FIT, "--order", "shuffle"],
+    "fit from a cache": [*FIT, "--cache", "--epochs", "3"],
+    "fit with class weights": [*FIT, "--class-weight", "balanced", "--positive", "a"],
+    "fit jsonl": ["fit", "{file}.jsonl", "--model", "{file}.out", "--quiet"],
+    "fit csv": ["fit", "{file}.csv", "--model", "{file}.out", "--quiet"],
+    "fit kernel": [*FIT, "--kernel", "rbf", "--gamma", "1", "--epochs", "1"],
+    "predict": ["predict", "{file}.novikoff", "{file}.vw", "--output", "{file}.txt"],
+    "predict scores": ["predict", "{file}.novikoff", "{file}.vw", "--output", "{file}.txt", "--scores"],
+    "evaluate": ["evaluate", "{file}.novikoff", "{file}.vw", "--json"],
+    "convert": ["convert", "{file}.vw", "{file}-again.jsonl", "--quiet", "--force"],
+    "convert to a table": ["convert", "{file}.vw", "{file}-again.parquet", "--quiet", "--force"],
+    "tune": ["tune", "{file}.vw", "--model", "{file}.out", "--quiet", "--epochs", "1"],
+    "diagnose": ["diagnose", "{file}.vw", "--quiet"],
+    "certify": ["certify", "{file}.vw", "-o", "{file}.json", "--quiet"],
+    "certify and verify": ["verify", "{file}.certificate", "{file}.vw"],
+}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_long_label_costs_its_length(files, name):
-    long, short = peaks(files, COMMANDS[name])
+    """The same work on the file with the long label and on the one with a short label instead."""
+    if "csv" in name or "table" in name:
+        pytest.importorskip("pyarrow")
+    long, short = (
+        run(*[word.format(file=files / file) for word in COMMANDS[name]])[1] for file in ("long", "short")
+    )
     assert long < short + SLACK
 
 
@@ -207,7 +210,7 @@ def test_the_limit_of_columns(tmp_path):
     assert n_columns("a 9:1\n", max_columns=3, features=known) == 3  # has no column, and costs none
     X, _ = novikoff.load(io.BytesIO(b"a 3:1\n"), max_columns=3)
     assert X.shape == (1, 3)
-    with pytest.raises(ValueError, match="<BytesIO>, line 1: index 4 asks for more than max_columns=3 columns"):
+    with pytest.raises(ValueError, match="<BytesIO>, line 1: index 4 asks for more than max_columns=3"):
         novikoff.load(io.BytesIO(b"a 4:1\n"), max_columns=3)
     with pytest.raises(ValueError, match="line 1: index 67108865 asks for more than max_columns=67108864"):
         novikoff.load(io.BytesIO(b"a 67108865:1\n"))
@@ -227,7 +230,9 @@ def test_the_limit_of_columns_in_tables(tmp_path):
             if fine:
                 assert list(source.blocks()) and source.features.n_columns == 3
             else:
-                with pytest.raises(ValueError, match=r"<BytesIO>, line \d: there are 3 features by now, more than"):
+                with pytest.raises(
+                    ValueError, match=r"<BytesIO>, line \d: there are 3 features by now, more than"
+                ):
                     list(source.blocks())
 
 

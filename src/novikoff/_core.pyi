@@ -167,9 +167,7 @@ class LibsvmRows(_Lines):
 RowLabels = npt.NDArray[Any] | tuple[npt.NDArray[np.int32], list[str]]
 
 # labels, values, indices, indptr, qids
-LibsvmArrays = tuple[
-    RowLabels | None, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Order | None
-]
+LibsvmArrays = tuple[RowLabels | None, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Order | None]
 
 class Names:
     """Names of features, packed, with their hashes."""

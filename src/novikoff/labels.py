@@ -287,8 +287,7 @@ class StreamClasses:
                 row = int(np.argmax(places < 0))
                 listed = ", ".join(as_text(c) for c in known.labels[:20].tolist())
                 raise ValueError(
-                    f"{where(row)}: the label {as_text(labels[row])!r} is none of the classes "
-                    f"{listed}."
+                    f"{where(row)}: the label {as_text(labels[row])!r} is none of the classes {listed}."
                 )
             if not self.grows:
                 raise UnseenClass

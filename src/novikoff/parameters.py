@@ -705,8 +705,8 @@ FILE_PARAMETERS = PARAMETERS | _table(
     Parameter(
         "max_columns",
         1 << 26,
-        "Most columns that rows may ask for, if no number of them is declared: one large index would otherwise "
-        "take the memory of all columns before it.",
+        "Most columns that rows may ask for, if no number of them is declared: one large index would "
+        "otherwise take the memory of all columns before it.",
         "a whole number ≥ 1",
         _whole(1),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +54,10 @@ def label_texts(block: Block, written: Callable[[str, bool], str]) -> list[str]:
     if block.labels is None:
         return [""] * block.n_rows
     is_text = isinstance(block.labels, TextLabels)
+    found: list[Any]
+    places: Integers
     if isinstance(block.labels, TextLabels):
-        found, places = block.labels.texts, block.labels.codes
+        found, places = block.labels.texts, block.labels.codes.astype(np.int64)
         first = np.unique(places, return_index=True)[1].tolist()
     else:
         values, rows, places = np.unique(block.labels, return_index=True, return_inverse=True)

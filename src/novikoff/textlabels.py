@@ -125,7 +125,8 @@ def taken(classes: npt.NDArray[Any], places: npt.NDArray[Any]) -> npt.NDArray[An
     """``classes[places]``, as objects where each would have the room of a label that is very long."""
     if classes.dtype.kind == "U" and not _fits(len(places), classes.dtype.itemsize // 4):
         classes = classes.astype(object)
-    return classes[places]
+    labels: npt.NDArray[Any] = classes[places]
+    return labels
 
 
 def of_many_rows(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:

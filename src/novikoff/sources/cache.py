@@ -202,6 +202,7 @@ def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[s
     else:
         arrays["dense"], decimals = _small(X)
     if block.labels is not None:
+        places: npt.NDArray[Any]
         if isinstance(block.labels, TextLabels):
             found, places = block.labels.texts, block.labels.codes
         else:

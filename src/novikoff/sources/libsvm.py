@@ -37,7 +37,7 @@ def load(
     max_expansion: int = ...,
     block_size: int = ...,
     rounding: str = ...,
-) -> tuple[sp.csr_array, Labels]: ...
+) -> tuple[sp.csr_array, npt.NDArray[Any]]: ...
 @overload
 def load(
     path: Paths,
@@ -52,7 +52,7 @@ def load(
     max_expansion: int = ...,
     block_size: int = ...,
     rounding: str = ...,
-) -> tuple[sp.csr_array, Labels, npt.NDArray[np.int64]]: ...
+) -> tuple[sp.csr_array, npt.NDArray[Any], npt.NDArray[np.int64]]: ...
 def load(
     path: Paths,
     *,
@@ -66,7 +66,7 @@ def load(
     max_expansion: int = MAX_EXPANSION,
     block_size: int = BLOCK_SIZE,
     rounding: str = "never",
-) -> tuple[sp.csr_array, Labels] | tuple[sp.csr_array, Labels, npt.NDArray[np.int64]]:
+) -> tuple[sp.csr_array, npt.NDArray[Any]] | tuple[sp.csr_array, npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Read a file in LIBSVM (SVMlight) format.
 
     Every decimal is the double nearest to the text, as `float` would give; an integer, digits alone, is what
@@ -106,7 +106,7 @@ def load(
         With sorted indices and no repeated ones.
     y : array of shape (n_rows,)
         int64 when every label is a whole number (up to 2^53), otherwise float64; str when they are
-        text.
+        text, or objects where the room of the longest for every row would be more than 16 MiB.
     qid : int64 array of shape (n_rows,)
         With `query_id` only.
 

@@ -25,7 +25,15 @@ from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
 from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Floats, Labels
-from novikoff.sources.bytestream import MAX_COLUMNS, MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
+from novikoff.sources.bytestream import (
+    MAX_COLUMNS,
+    MAX_EXPANSION,
+    MAX_LINE,
+    ByteStream,
+    Lines,
+    Paths,
+    check_whole,
+)
 from novikoff.sources.columnar import ColumnarFile
 from novikoff.sources.columns import TableFeatures, recipe
 from novikoff.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows

@@ -285,8 +285,8 @@ def check_columns(features: Features, most: int, where: Callable[[], str]) -> No
     """Refuse rows that have asked for more columns than that."""
     if features.grows and features.n_columns > most:
         raise ValueError(
-            f"{where()}: there are {features.n_columns:,} features by now, more than max_columns={most}; raise "
-            "max_columns if that is right."
+            f"{where()}: there are {features.n_columns:,} features by now, more than max_columns={most}; "
+            "raise max_columns if that is right."
         )
 
 
