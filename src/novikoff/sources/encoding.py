@@ -478,6 +478,9 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
     used = np.zeros(len(values), dtype=bool)
     used[codes] = True
     for k in np.flatnonzero(used).tolist():
+        if "\0" in values[k]:  # which NumPy drops at the end of a text
+            row = int(np.argmax(codes == k))
+            raise Unsound(row, f"the label {values[k]!r} in the column {name!r} has a NUL character")
         if len(values[k]) > 15 and INTEGER.fullmatch(values[k]) and not nearest_double(values[k])[1]:
             raise Unsound(
                 int(np.argmax(codes == k)),
