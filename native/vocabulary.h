@@ -153,17 +153,20 @@ class Vocabulary {
     }
 
     int64_t size() const { return list.size(); }
-    // As a function whose state stays in registers, however much its caller writes. Good until a name is added.
+    // As a function whose state stays in registers, however much its caller writes, and which gives the hash of the
+    // key. Good until a name is added.
     auto prefetcher() const {
         return [table = slots.data(), m = mask, by = table_key](uint64_t key) {
-            __builtin_prefetch(table + (by.word(key) & m));
+            const uint64_t hash = by.word(key);
+            __builtin_prefetch(table + (hash & m));
+            return hash;
         };
     }
-    void prefetch(uint64_t key) const { prefetcher()(key); }
+    uint64_t prefetch(uint64_t key) const { return prefetcher()(key); }
 
     // Whether a short name is in the slot where it is looked for first; its number. (A long one never is.)
-    bool at_home(uint64_t key, uint64_t n, int32_t& id) const {
-        const Slot& s = slots[home(key)];
+    bool at_home(uint64_t hash, uint64_t key, uint64_t n, int32_t& id) const {
+        const Slot& s = slots[size_t(hash & mask)];
         id = int32_t(s.id);
         return (s.key == key) & (s.length == n + 1) & (n <= 8);
     }
