@@ -742,5 +742,5 @@ def test_labels_with_zero_bytes_are_refused():
     out = io.BytesIO()
     pa.parquet.write_table(table, out)
     source = TableSource(io.BytesIO(out.getvalue()), format="parquet")
-    with pytest.raises(ValueError, match=r"row 2: the label 'a\\x00' in the column 'label' has a NUL character"):
+    with pytest.raises(ValueError, match=r"row 2: the label 'a\\x00' .* has a NUL character"):
         list(source.blocks())
