@@ -33,17 +33,17 @@ struct Show {
     }
 };
 
-// Labels as an array of numbers or of str, which has as many characters for each as the longest needs; or None.
+// Labels as an array of numbers; or, when they are text, their codes and the different ones; or None.
 template <class Give>
 nb::object label_array(Lines& rows, const Give& give) {
     if (rows.kind == LabelKind::number) return give(rows.labels);
     if (rows.kind != LabelKind::text) return nb::none();
-    const size_t n = rows.label_ends.size(), width = rows.label_width();
-    if (n > SIZE_MAX / 4 / width) throw std::bad_alloc();
-    uint32_t* const codes = static_cast<uint32_t*>(std::malloc(std::max(n * width, size_t(1)) * 4));
-    if (!codes) throw std::bad_alloc();
-    rows.write_labels(codes, width);
-    return array_of(codes, n * width).attr("view")("U" + std::to_string(width));
+    nb::list texts;
+    for (int64_t i = 0; i < rows.label_values.size(); ++i) {
+        const std::string_view text = rows.label_values.list[i];
+        texts.append(nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), nullptr)));
+    }
+    return nb::make_tuple(give(rows.label_codes), texts);
 }
 
 // `arrays(rows, give)` makes the tuple of arrays that the parser gives.

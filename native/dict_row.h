@@ -142,7 +142,7 @@ class DictRow {
         ++rows_merged;
         int64_t n = 0;
         for (int64_t k = 0; k < stored; ++k) {
-            size_t at = size_t(fold(uint64_t(indices[k]) ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93));
+            size_t at = size_t(table_key.word(uint64_t(indices[k])));
             while (at &= marks.size() - 1, marks[at].row == rows_merged && marks[at].index != indices[k]) ++at;
             if (marks[at].row == rows_merged) {
                 double& v = values[size_t(marks[at].place)];

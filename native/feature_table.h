@@ -13,7 +13,7 @@
 #include <cstring>
 #include <vector>
 
-#include "hash.h"
+#include "keyed.h"
 #include "rows.h"
 
 namespace novikoff {
@@ -86,9 +86,19 @@ class FeatureTable {
     static NOVIKOFF_INLINE uint64_t hash(PyObject* key, PyObject* value) {
         // A str that came out of a dict has its hash with it.
         Py_hash_t kept = PyUnicode_CheckExact(key) ? reinterpret_cast<PyASCIIObject*>(key)->hash : -1;
-        uint64_t h = uint64_t(kept != -1 ? kept : PyObject_Hash(key));
-        if (value) return fold(h ^ 0x9e3779b97f4a7c15, uint64_t(PyObject_Hash(value)) ^ 0xd6e8feb86659fd93);
-        return PyLong_CheckExact(key) ? fold(h ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93) : h;
+        uint64_t h = kept != -1 ? uint64_t(kept) : PyLong_CheckExact(key) ? hash_of_int(key) : uint64_t(PyObject_Hash(key));
+        return value ? table_key.words(h, uint64_t(PyObject_Hash(value))) : h;
+    }
+    // Python's own hash of an int is no secret, and the same for those that differ by 2^61 - 1.
+    static __attribute__((noinline)) uint64_t hash_of_int(PyObject* key) {
+        int overflow = 0;
+        const long long x = PyLong_AsLongLongAndOverflow(key, &overflow);
+        if (!overflow) return table_key.word(uint64_t(x));
+        PyObject* const digits = PyNumber_ToBase(key, 16);
+        if (!digits) return PyErr_Clear(), uint64_t(PyObject_Hash(key));  // no memory: slower, not wrong
+        const Py_hash_t h = PyObject_Hash(digits);
+        Py_DECREF(digits);
+        return uint64_t(h);
     }
     // The index of a key, or -1.
     NOVIKOFF_INLINE int64_t find(uint64_t h, PyObject* key, PyObject* value) const {
@@ -123,6 +133,13 @@ class FeatureTable {
         std::vector<nanobind::object> out;
         for (PyObject* name : names) out.push_back(nanobind::borrow(name));
         return out;
+    }
+    // The most places that are looked at for one of the entries.
+    size_t longest_probe() const {
+        size_t most = 0;
+        for (size_t at = 0; at < slots.size(); ++at)
+            if (slots[at].key) most = std::max(most, size_t((at - slots[at].hash) & mask) + 1);
+        return most;
     }
     size_t bytes() const {
         return slots.capacity() * sizeof(Slot) + names.capacity() * sizeof(PyObject*) + added.capacity() * sizeof(Slot);

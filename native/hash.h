@@ -13,36 +13,29 @@ inline uint64_t fold(uint64_t a, uint64_t b) {
     return uint64_t(p) ^ uint64_t(p >> 64);
 }
 
-// A seeded 64-bit hash of bytes, eight at a time, read as little-endian words on every machine.
+// Eight bytes as a word, the first lowest, on every machine.
+inline uint64_t little_endian(const char* p) {
+    uint64_t v;
+    std::memcpy(&v, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+// A seeded 64-bit hash of bytes, eight at a time.
 inline uint64_t hash_bytes(const char* p, size_t n, uint64_t seed) {
     constexpr uint64_t a = 0x9e3779b97f4a7c15, b = 0xd6e8feb86659fd93;
-    auto word = [](const char* q) {
-        uint64_t v;
-        std::memcpy(&v, q, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        v = __builtin_bswap64(v);
-#endif
-        return v;
-    };
     auto byte = [](const char* q, int shift) { return uint64_t(uint8_t(*q)) << shift; };
     uint64_t h = fold(seed ^ a, b) ^ uint64_t(n);
-    for (; n > 8; p += 8, n -= 8) h = fold(h ^ word(p) ^ a, b);
+    for (; n > 8; p += 8, n -= 8) h = fold(h ^ little_endian(p) ^ a, b);
     uint64_t rest = 0;  // of 0 to 8 bytes; the length is in h already
-    if (n == 8) rest = word(p);
+    if (n == 8) rest = little_endian(p);
     else if (n >= 4)
         for (int i = 0; i < 4; ++i) rest |= byte(p + i, 8 * i) | byte(p + n - 4 + i, 32 + 8 * i);
     else if (n) rest = byte(p, 0) | byte(p + n / 2, 8) | byte(p + n - 1, 16);
     h = fold(h ^ rest ^ a, b);
     return fold(h ^ a, b);
-}
-
-// hash_bytes of seed 0 for the first n bytes, 1 to 8, of a word whose first byte is the lowest, without a branch.
-inline uint64_t short_hash(uint64_t w, unsigned n) {
-    constexpr uint64_t a = 0x9e3779b97f4a7c15, b = 0xd6e8feb86659fd93;
-    const uint64_t halves = (w & 0xFFFFFFFF) | (w >> (8 * n - 32) % 64) << 32;
-    const uint64_t bytes = (w & 0xFF) | (w >> 8 * (n / 2) & 0xFF) << 8 | (w >> 8 * (n - 1) & 0xFF) << 16;
-    const uint64_t rest = n >= 4 ? halves : bytes;
-    return fold(fold(fold(a, b) ^ n ^ rest ^ a, b) ^ a, b);
 }
 
 // Names are short: a call of memcmp costs more than the comparison.

@@ -112,7 +112,7 @@ class JsonRows final : public NamedLines {
             if (!string(key)) return false;
             buffer.assign(reinterpret_cast<const char*>(&object), sizeof object).append(key);
             const int64_t known = seen.size();
-            if (seen.number(Vocabulary::key(buffer), buffer.data(), buffer.size()) < known)
+            if (seen.number(buffer) < known)
                 return bad(where, "the key " + quoted(key) + " comes twice");
             blanks();
             if (!take(':')) return unexpected("a colon after the key");

@@ -33,14 +33,17 @@ void bind_libsvm(nb::module_& m) {
                              "Rows read from LIBSVM text: (labels or None, values, indices, indptr, qids or None).");
     c.def(
          "__init__",
-         [](LibsvmRows* self, bool single, bool zero_based, int64_t n_features, const std::string& label,
-            const std::string& kind, bool skip_bad, bool round) {
-             new (self) LibsvmRows({single, zero_based, n_features}, line_options(label, kind, skip_bad, round));
+         [](LibsvmRows* self, bool single, bool zero_based, int64_t n_features, int64_t max_columns,
+            const std::string& label, const std::string& kind, bool skip_bad, bool round) {
+             new (self) LibsvmRows({single, zero_based, n_features, max_columns},
+                                   line_options(label, kind, skip_bad, round));
          },
          nb::kw_only(), nb::arg("single") = false, nb::arg("zero_based") = false, nb::arg("n_features") = -1,
+         nb::arg("max_columns") = -1,
          nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false,
          nb::arg("round") = false,
-         "Values are float32 when `single`, otherwise float64; n_features -1 allows any index.")
+         "Values are float32 when `single`, otherwise float64; n_features -1 allows any index up to max_columns, and "
+         "max_columns -1 any.")
         .def("append", [](LibsvmRows& rows, const LibsvmRows& other) {
              if (&rows == &other) throw std::invalid_argument("rows cannot be appended to themselves");
              const Writing change(rows.in_use);

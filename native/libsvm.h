@@ -15,7 +15,8 @@ namespace novikoff {
 struct LibsvmFormat {
     bool single = false;  // values are float32, not float64
     bool zero_based = false;
-    int64_t features = -1;  // -1: as many as the largest index asks for
+    int64_t features = -1;  // -1: as many as the largest index asks for,
+    int64_t most = -1;      // but at most so many; -1: any number
 };
 
 class LibsvmRows : public Lines {
@@ -272,8 +273,10 @@ class LibsvmRows : public Lines {
                 indices.push(I(index - base));
             }
             if (!fits(int64_t(next))) {
-                wrong("index " + std::to_string(next - 1) + " is too large for n_features=" +
-                      std::to_string(format.features));
+                const std::string index = "index " + std::to_string(next - 1);
+                if (format.features >= 0) wrong(index + " is too large for n_features=" + std::to_string(format.features));
+                else wrong(index + " asks for more than max_columns=" + std::to_string(format.most) +
+                           " columns; raise max_columns if that is right");
                 return Outcome::bad;
             }
             finish_row(int64_t(next), values.size());
@@ -285,7 +288,8 @@ class LibsvmRows : public Lines {
 
     // Whether the largest index of a row, the one before `next`, is one of the features.
     bool fits(int64_t next) const {
-        return format.features < 0 || next - (format.zero_based ? 0 : 1) <= format.features;
+        const int64_t most = format.features >= 0 ? format.features : format.most;
+        return most < 0 || next - (format.zero_based ? 0 : 1) <= most;
     }
 
     void finish_row(int64_t next, size_t stored) {

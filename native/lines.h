@@ -13,6 +13,7 @@
 #include "growing.h"
 #include "in_use.h"
 #include "utf8.h"
+#include "vocabulary.h"
 
 namespace novikoff {
 
@@ -71,8 +72,8 @@ class Lines {
     const LineOptions options;
     LabelKind kind;
     Growing<double> labels;       // when they are numbers
-    Growing<char> label_text;     // when they are text: one behind the other,
-    Growing<int64_t> label_ends;  // and where each ends
+    Growing<int32_t> label_codes; // when they are text: numbers of
+    Vocabulary label_values;      // the different ones, in order of appearance
     int64_t lines = 0;            // read so far
     std::string problem;          // in the line after those, when not empty
     int64_t n_skipped = 0;
@@ -91,21 +92,11 @@ class Lines {
         return j == jumps.data() ? row : row + j[-1].offset;
     }
 
-    // Characters of the longest label that is text, at least one.
-    size_t label_width() const {
-        size_t width = 1;
-        for (size_t i = 0; i < label_ends.size(); ++i)
-            width = std::max(width, size_t(utf8_length(label_begin(i), label_end(i))));
-        return width;
-    }
-    // Writes labels that are text as rows of `width` code points, filled up with zeros.
-    void write_labels(uint32_t* out, size_t width) const {
-        for (size_t i = 0; i < label_ends.size(); ++i, out += width)
-            std::fill(from_utf8(label_begin(i), label_end(i), out), out + width, 0);
-    }
-
   protected:
-    void clear_labels() { labels.clear(), label_text.clear(), label_ends.clear(); }
+    void clear_labels() {
+        labels.clear(), label_codes.clear();
+        label_values.truncate(values_kept = 0);
+    }
     void clear_lines() {
         clear_labels();
         kind = options.kind;
@@ -119,10 +110,11 @@ class Lines {
         if (other_rows) jump(rows, lines - rows);
         for (size_t i = 0; i < other.jumps.size(); ++i)
             jump(rows + other.jumps[i].row, lines - rows + other.jumps[i].offset);
-        const int64_t text_before = int64_t(label_text.size());
         labels.append(other.labels);
-        label_text.append(other.label_text);
-        for (size_t i = 0; i < other.label_ends.size(); ++i) label_ends.push(text_before + other.label_ends[i]);
+        std::vector<int32_t> codes(size_t(other.label_values.size()));
+        for (size_t i = 0; i < codes.size(); ++i) codes[i] = int32_t(label_values.number(other.label_values.list[int64_t(i)]));
+        for (size_t i = 0; i < other.label_codes.size(); ++i) label_codes.push(codes[size_t(other.label_codes[i])]);
+        values_kept = label_values.size();
         lines += other.lines;
     }
 
@@ -133,6 +125,7 @@ class Lines {
     // The line at hand is this row's.
     void has_row(int64_t row) {
         jump(row, lines - row);
+        values_kept = label_values.size();
         if (!line_rounded) return;
         if (!n_rounded) rounded = {lines, first_rounded};
         n_rounded += line_rounded;
@@ -182,15 +175,14 @@ class Lines {
     }
     bool text_label(std::string_view label) {
         if (!is_kind(LabelKind::text)) return other_kind(label);
-        label_text.append(label.data(), label.size());
-        label_ends.push(int64_t(label_text.size()));
+        label_codes.push(int32_t(label_values.number(label)));
         return true;
     }
-    // Forgets the labels of all rows but the first n.
+    // Forgets the label of the line at hand, behind those of the n rows.
     void keep_labels(size_t n) {
         labels.shrink(std::min(labels.size(), n));
-        label_ends.shrink(std::min(label_ends.size(), n));
-        label_text.shrink(label_ends.size() ? size_t(label_ends[label_ends.size() - 1]) : 0);
+        label_codes.shrink(std::min(label_codes.size(), n));
+        if (label_values.size() > values_kept) label_values.truncate(values_kept);
     }
 
   private:
@@ -199,14 +191,13 @@ class Lines {
         int64_t row, offset;
     };
     Growing<Jump> jumps;
+    int64_t values_kept = 0;   // of label_values, those that rows have
     int64_t line_rounded = 0;  // in the line at hand
     std::string first_rounded;
 
     void jump(int64_t row, int64_t offset) {
         if (offset != (jumps.size() ? jumps[jumps.size() - 1].offset : 0)) jumps.push({row, offset});
     }
-    const char* label_begin(size_t i) const { return label_text.data() + (i ? label_ends[i - 1] : 0); }
-    const char* label_end(size_t i) const { return label_text.data() + label_ends[i]; }
 };
 
 }  // namespace novikoff

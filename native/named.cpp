@@ -57,7 +57,7 @@ class Names {
         auto made = std::make_shared<NameList>();
         for (nb::handle s : strings) {
             const std::string_view name = utf8(s);
-            made->push(name.data(), name.size(), hash_bytes(name.data(), name.size(), 0));
+            made->push(name.data(), name.size(), Vocabulary::key(name));
         }
         own = made;
         list = own.get();
@@ -102,16 +102,24 @@ class Columns {
         }
     }
 
-    static void prefetch(const HashedNames& p, std::string_view, uint64_t hash) { p.prefetch(hash); }
-    static void prefetch(const Vocabulary& p, std::string_view name, uint64_t hash) {
-        p.prefetch(Vocabulary::key(name, hash));
+    static constexpr size_t ahead = 12;
+
+    static void find(HashedNames& p, const NameList& list, int64_t* out, bool grow) {
+        const size_t n = size_t(list.size());
+        for (size_t i = 0; i < n; ++i) out[i] = p.column(list[int64_t(i)]);
+        for (size_t i = 0; grow && i < n; ++i) {
+            if (i + ahead < n) p.prefetch(out[i + ahead]);
+            p.put(list[int64_t(i)], out[i], list.keys[i]);
+        }
     }
-    static int64_t put(HashedNames& p, std::string_view name, uint64_t hash, bool grow) {
-        return grow ? p.put(name, hash) : p.column(name, hash);
-    }
-    static int64_t put(Vocabulary& p, std::string_view name, uint64_t hash, bool grow) {
-        const uint64_t key = Vocabulary::key(name, hash);
-        return grow ? p.number(key, name.data(), name.size()) : p.find(key, name.data(), name.size());
+    static void find(Vocabulary& p, const NameList& list, int64_t* out, bool grow) {
+        const size_t n = size_t(list.size());
+        for (size_t i = 0; i < n; ++i) {
+            if (i + ahead < n) p.prefetch(list.keys[i + ahead]);
+            const std::string_view name = list[int64_t(i)];
+            const uint64_t key = list.keys[i];
+            out[i] = grow ? p.number(key, name.data(), name.size()) : p.find(key, name.data(), name.size());
+        }
     }
 
   public:
@@ -126,6 +134,8 @@ class Columns {
         return width();
     }
 
+    size_t longest_probe() { return exact() ? exact()->longest_probe() : 0; }
+
     nb::object place(const Names& names, bool grow) {
         const Names::Held held(names);
         const NameList& list = held.list;
@@ -133,17 +143,8 @@ class Columns {
         {
             const Change change(in_use);
             nb::gil_scoped_release nogil;
-            const size_t n = size_t(list.size());
-            int64_t* const out = columns.extend(n);
-            constexpr size_t ahead = 12;
-            std::visit(
-                [&](auto& p) {
-                    for (size_t i = 0; i < n; ++i) {
-                        if (i + ahead < n) prefetch(p, list[int64_t(i + ahead)], list.hashes[i + ahead]);
-                        out[i] = put(p, list[int64_t(i)], list.hashes[i], grow);
-                    }
-                },
-                places);
+            int64_t* const out = columns.extend(size_t(list.size()));
+            std::visit([&](auto& p) { find(p, list, out, grow); }, places);
         }
         return hand_over(columns);
     }
@@ -186,9 +187,10 @@ class Columns {
         const char* const text = reinterpret_cast<const char*>(bytes.data());
         for (size_t i = 0; i < n; ++i) {
             const std::string_view name(text + at[i], size_t(at[i + 1] - at[i]));
-            const uint64_t hash = hash_bytes(name.data(), name.size(), 0);
             const int64_t before = kept().size();
-            const int64_t j = std::visit([&](auto& p) { return put(p, name, hash, true); }, places);
+            int64_t j;
+            if (HashedNames* h = hashed()) h->put(name, j = h->column(name), Vocabulary::key(name));
+            else j = exact()->number(name);
             if (kept().size() == before) throw std::invalid_argument("two names share column " + std::to_string(j));
             if (columns && columns->data()[i] != j)
                 throw std::invalid_argument("a name does not hash to its column: another seed or number of bits");
@@ -286,12 +288,18 @@ void bind_named(nb::module_& m) {
     nb::class_<Columns>(m, "Vocabulary", "The columns of names: one each, in order of appearance, or by hash.")
         .def(nb::init<std::optional<int>, uint64_t>(), nb::arg("hash_bits").none() = nb::none(), nb::arg("seed") = 0)
         .def_prop_ro("size", &Columns::size, "Columns so far.")
+        .def_prop_ro("longest_probe", &Columns::longest_probe,
+                     "The most places of the table that are looked at for one of the names; 0 when they are hashed.")
         .def("place", &Columns::place, nb::arg("names"), nb::arg("grow"),
              "The column of each name; without `grow` -1 for an unknown one.")
         .def("names", &Columns::names, nb::arg("columns"), "What columns are called.")
         .def("state", &Columns::state, "(bytes, offsets, columns or None) of the names kept.")
         .def("load", &Columns::load, nb::arg("bytes"), nb::arg("offsets"), nb::arg("columns").none(),
              "Take in what `state` of another gave.");
+
+    m.def(
+        "siphash13", [](nb::bytes text, uint64_t k0, uint64_t k1) { return siphash13(text.c_str(), text.size(), k0, k1); },
+        nb::arg("text"), nb::arg("k0"), nb::arg("k1"), "The hash under which tables keep long names.");
 
     m.def(
         "intern",

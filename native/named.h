@@ -72,14 +72,13 @@ struct NamedRows {
 
   protected:
     struct Staged {
-        uint64_t key, length;  // of a name
+        uint64_t key, length, hash;  // of a name
     };
     // The row at hand: its names, and its values as quotients, for a division takes long unless there are many.
     Growing<Staged> staged;
     Growing<double> numbers, divisors;
     void stage(uint64_t key, size_t n, double x) {
-        names.prefetch(key);
-        staged.push({key, n});
+        staged.push({key, n, names.prefetch(key)});
         numbers.push(x);
         divisors.push(1);
     }
@@ -102,7 +101,7 @@ struct NamedRows {
         size_t n = 0;
         for (size_t i = 0; i < m; ++i) {
             other[n] = uint32_t(i);
-            n += !names.at_home(staged[i].key, staged[i].length, ids[i]);
+            n += !names.at_home(staged[i].hash, staged[i].key, staged[i].length, ids[i]);
         }
         const char* long_name = long_names.data();
         for (size_t k = 0; k < n; ++k) {
@@ -245,7 +244,7 @@ class Recolumn {
                 plain = false;
                 continue;
             }
-            size_t at = size_t(fold(uint64_t(j) ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)) & (size - 1);
+            size_t at = size_t(table_key.word(uint64_t(j))) & (size - 1);
             while (table[at] >= 0 && columns[table[at]] != j) at = (at + 1) & (size - 1);
             if (table[at] < 0) table[at] = int32_t(i);
             else plain = false;

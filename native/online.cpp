@@ -120,6 +120,7 @@ void bind_online(nb::module_& m) {
         .def("_memory", &OnlineLearner::bytes)
         .def_prop_ro("classes_", &OnlineLearner::classes)
         .def_prop_ro("n_features_in_", &OnlineLearner::features)
+        .def_prop_ro("_longest_probe", &OnlineLearner::longest_probe)
         .def_prop_ro("n_mistakes_", &OnlineLearner::progressive_mistakes)
         .def_prop_ro("n_updates_", [](const OnlineLearner& l) { return l.state().updates; })
         .def_prop_ro("n_visits_", [](const OnlineLearner& l) { return l.state().visits; })

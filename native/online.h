@@ -476,6 +476,9 @@ class OnlineLearner {
     int64_t features() const { return x.features(); }
     int64_t progressive_mistakes() const { return mistakes; }
     const Learner& state() const { return learner; }
+    // Places of the table of names that are looked at for one of them, at most.
+    size_t longest_probe() const { return x.table.longest_probe(); }
+
     // Of the weights and the table, without the names themselves.
     size_t bytes() const {
         size_t doubles = 0;

@@ -60,7 +60,7 @@ class SentenceLines {
     // The number of a value, or -1 when it is no UTF-8, in which case it is not kept.
     static int64_t number(Vocabulary& values, std::string_view text) {
         const int64_t before = values.size();
-        const int64_t v = values.number(Vocabulary::key(text), text.data(), text.size());
+        const int64_t v = values.number(text);
         if (v < before || utf8_length(text.data(), text.data() + text.size()) >= 0) return v;
         values.truncate(before);
         return -1;

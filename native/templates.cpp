@@ -25,7 +25,7 @@ nb::list texts_of(const std::vector<std::string>& texts) {
 }
 
 int32_t numbered(Vocabulary& values, std::string_view text) {
-    return int32_t(values.number(Vocabulary::key(text), text.data(), text.size()));
+    return int32_t(values.number(text));
 }
 
 // (name, parts, where); a part is (domain, offset, padded).

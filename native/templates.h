@@ -70,7 +70,7 @@ class TupleTable {
   public:
     static uint64_t hash(int32_t a, int32_t b, int32_t c) {
         const uint64_t ab = uint64_t(uint32_t(a)) << 32 | uint32_t(b);
-        return fold(ab ^ 0x9e3779b97f4a7c15, uint32_t(c) ^ 0xd6e8feb86659fd93);
+        return table_key.words(ab, uint32_t(c));
     }
     void prefetch(uint64_t hash) const { __builtin_prefetch(&slots[size_t(hash & mask)]); }
     size_t size() const { return used; }
@@ -114,7 +114,7 @@ struct Template {
     std::vector<TupleTable> inner;   // more than three: the first three count as one, and so on
     Growing<int32_t> rows;           // the values of each feature
     // Values that contain '|' can give one name to several tuples, which then are one feature.
-    std::unordered_map<std::string, int32_t> spelled;
+    std::unordered_map<std::string, int32_t, KeyedHash> spelled;
 };
 
 struct Expanded {

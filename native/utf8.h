@@ -28,10 +28,4 @@ inline int64_t utf8_length(const char* p, const char* end) {
     return n;
 }
 
-// Writes the code points of text that is UTF-8, and returns where they end.
-inline uint32_t* from_utf8(const char* p, const char* end, uint32_t* out) {
-    while (p < end) *out++ = uint32_t(utf8_character(p, end));
-    return out;
-}
-
 }  // namespace novikoff

@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "growing.h"
-#include "hash.h"
+#include "keyed.h"
 #include "zeroed.h"
 
 namespace novikoff {
 
-// Names one after the other, with their hash_bytes of seed 0.
+// Names one after the other, with the keys by which a Vocabulary knows them.
 struct NameList {
     Growing<char> bytes;
     Growing<int64_t> ends;
-    Growing<uint64_t> hashes;
+    Growing<uint64_t> keys;
 
     int64_t size() const { return int64_t(ends.size()); }
     int64_t begin(int64_t i) const { return i ? ends[size_t(i) - 1] : 0; }
@@ -28,25 +28,25 @@ struct NameList {
         const int64_t from = begin(i);
         return {bytes.data() + from, size_t(ends[size_t(i)] - from)};
     }
-    void push(const char* p, size_t n, uint64_t hash) {
+    void push(const char* p, size_t n, uint64_t key) {
         bytes.append(p, n);
         ends.push(int64_t(bytes.size()));
-        hashes.push(hash);
+        keys.push(key);
     }
     // A name of up to eight bytes, given as short_key.
-    void push_short(uint64_t key, size_t n, uint64_t hash) {
+    void push_short(uint64_t key, size_t n) {
+        keys.push(key);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         key = __builtin_bswap64(key);
 #endif
         std::memcpy(bytes.extend(8), &key, 8);  // no call for a few bytes
         bytes.shrink(bytes.size() - 8 + n);
         ends.push(int64_t(bytes.size()));
-        hashes.push(hash);
     }
     void truncate(int64_t n) {
         bytes.shrink(size_t(begin(n)));
         ends.shrink(size_t(n));
-        hashes.shrink(size_t(n));
+        keys.shrink(size_t(n));
     }
 };
 
@@ -104,10 +104,7 @@ class Vocabulary {
     Table slots = Table(smallest);
     uint64_t mask = smallest - 1;
 
-    static size_t home(uint64_t key, uint64_t mask) {
-        return size_t(fold(key ^ 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93) & mask);
-    }
-    size_t home(uint64_t key) const { return home(key, mask); }
+    size_t home(uint64_t key) const { return size_t(table_key.word(key) & mask); }
 
     // Where the name is, or the free slot that it would get.
     size_t slot_of(uint64_t key, const char* p, size_t n) const {
@@ -126,11 +123,11 @@ class Vocabulary {
         }
         slots[at] = {key, uint32_t(n + 1), uint32_t(size())};
         if (n > 8) list.push(p, n, key);
-        else list.push_short(key, n, n ? short_hash(key, unsigned(n)) : hash_bytes(p, 0, 0));
+        else list.push_short(key, n);
         return size() - 1;
     }
     void empty() { std::memset(static_cast<void*>(slots.data()), 0, slots.size() * sizeof(Slot)); }
-    uint64_t key_of(int64_t i) const { return key(list[i], list.hashes[size_t(i)]); }
+    uint64_t key_of(int64_t i) const { return list.keys[size_t(i)]; }
 
     // By number, not by place: whoever came later never stands before an older name in a chain, which is what
     // truncate() relies on.
@@ -152,24 +149,26 @@ class Vocabulary {
     explicit Vocabulary(size_t few) : slots(few), mask(few - 1) {}  // room for few names at first, a power of two
     Vocabulary(Vocabulary&&) = default;
 
-    // What the table knows a name by: a short one by itself, a long one by its hash of seed 0.
-    static uint64_t key(std::string_view name, uint64_t hash) {
-        return name.size() <= 8 ? short_key(name.data(), name.size()) : hash;
-    }
+    // What the table knows a name by: a short one by itself, a long one by its hash.
     static uint64_t key(std::string_view name) {
-        return name.size() <= 8 ? short_key(name.data(), name.size()) : hash_bytes(name.data(), name.size(), 0);
+        return name.size() <= 8 ? short_key(name.data(), name.size()) : table_key.bytes(name.data(), name.size());
     }
 
     int64_t size() const { return list.size(); }
-    // As a function whose state stays in registers, however much its caller writes. Good until a name is added.
+    // As a function whose state stays in registers, however much its caller writes, and which gives the hash of the
+    // key. Good until a name is added.
     auto prefetcher() const {
-        return [table = slots.data(), m = mask](uint64_t key) { __builtin_prefetch(table + home(key, m)); };
+        return [table = slots.data(), m = mask, by = table_key](uint64_t key) {
+            const uint64_t hash = by.word(key);
+            __builtin_prefetch(table + (hash & m));
+            return hash;
+        };
     }
-    void prefetch(uint64_t key) const { prefetcher()(key); }
+    uint64_t prefetch(uint64_t key) const { return prefetcher()(key); }
 
     // Whether a short name is in the slot where it is looked for first; its number. (A long one never is.)
-    bool at_home(uint64_t key, uint64_t n, int32_t& id) const {
-        const Slot& s = slots[home(key)];
+    bool at_home(uint64_t hash, uint64_t key, uint64_t n, int32_t& id) const {
+        const Slot& s = slots[size_t(hash & mask)];
         id = int32_t(s.id);
         return (s.key == key) & (s.length == n + 1) & (n <= 8);
     }
@@ -182,6 +181,14 @@ class Vocabulary {
     int64_t number(uint64_t key, const char* p, size_t n) {
         const size_t at = slot_of(key, p, n);
         return slots[at].length ? int64_t(slots[at].id) : add(at, key, p, n);
+    }
+    int64_t number(std::string_view name) { return number(key(name), name.data(), name.size()); }
+    // The most places that are looked at for one of the names.
+    size_t longest_probe() const {
+        size_t most = 0;
+        for (size_t at = 0; at < slots.size(); ++at)
+            if (slots[at].length) most = std::max(most, ((at - home(slots[at].key)) & mask) + 1);
+        return most;
     }
     // Takes back all names but the first n.
     void truncate(int64_t n) {
@@ -217,21 +224,20 @@ class HashedNames {
         : mask((uint64_t(1) << bits) - 1), seed(seed), seen(size_t(mask / 64 + 1)) {}
 
     int64_t size() const { return int64_t(mask) + 1; }
-    void prefetch(uint64_t hash) const { __builtin_prefetch(&seen[(hash & mask) / 64]); }
+    void prefetch(int64_t column) const { __builtin_prefetch(&seen[size_t(column) / 64]); }
 
-    int64_t column(std::string_view name, uint64_t hash) const {  // the hash of seed 0
-        return int64_t((seed ? hash_bytes(name.data(), name.size(), seed) : hash) & mask);
+    int64_t column(std::string_view name) const {
+        return int64_t(hash_bytes(name.data(), name.size(), seed) & mask);
     }
-    int64_t put(std::string_view name, uint64_t hash) {
-        const int64_t j = column(name, hash);
+    // Takes note of a name with its column and key.
+    void put(std::string_view name, int64_t j, uint64_t key) {
         uint64_t& word = seen[size_t(j) / 64];
         const uint64_t bit = uint64_t(1) << (j % 64);
         if (!(word & bit)) {
-            list.push(name.data(), name.size(), hash);
+            list.push(name.data(), name.size(), key);
             columns.push(j);
             word |= bit;
         }
-        return j;
     }
 };
 

@@ -139,8 +139,7 @@ class VwRows final : public NamedLines {
                 if (stop > q) return back_to(before);  // a value without a name
                 continue;
             }
-            prefetch(key);
-            *name_out++ = {key, n};
+            *name_out++ = {key, n, prefetch(key)};
             *number_out++ = x;
             *divisor_out++ = divisor;
         }

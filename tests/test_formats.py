@@ -40,7 +40,7 @@ def rows_by_name(source):
             part = slice(X.indptr[i], X.indptr[i + 1])
             names = source.features.names(X.indices[part].tolist())
             values = X.data[part].tolist()
-            label = None if block.labels is None else block.labels[i].item()
+            label = None if block.labels is None else block.labels.tolist()[i]
             weight = 1.0 if block.weights is None else block.weights[i].item()
             out.append((label, weight, {k: v for k, v in zip(names, values, strict=True) if v}))
     return out

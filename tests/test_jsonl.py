@@ -11,6 +11,7 @@ from named_rows import added, check_cuts, placed, plain
 from novikoff import OnlinePerceptron, _core
 from novikoff.rounding import nearest_double
 from novikoff.sources.features import NamedFeatures
+from novikoff.sources.text import labels_of
 
 
 def features_of(name, value):
@@ -48,7 +49,7 @@ def read(text, *keys, **options):
     assert parser.parse(text), parser.problem
     labels, weights, *matrix = parser.take()
     n = len(matrix[2]) - 1
-    labels = [None] * n if labels is None else labels.tolist()
+    labels = [None] * n if labels is None else labels_of(labels).tolist()
     weights = [1.0] * n if weights is None else weights.tolist()
     return list(zip(labels, weights, plain(*matrix), strict=True))
 

@@ -41,7 +41,8 @@ def read(text, **parameters):
     """As the peer reads integers: those that no double holds are rounded."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", novikoff.RoundingWarning)
-        return novikoff.load(io.BytesIO(text), rounding="nearest", **parameters)
+        given = {"rounding": "nearest", "max_columns": 2**63 - 1} | parameters
+        return novikoff.load(io.BytesIO(text), **given)
 
 
 def same(first, second):

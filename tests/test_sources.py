@@ -44,7 +44,7 @@ def rows(source, *, reuse=False):
         assert X.shape[0] == block.n_rows > 0 and X.indptr[0] == 0 and X.indptr[-1] == X.nnz
         for i in range(block.n_rows):
             part = slice(X.indptr[i], X.indptr[i + 1])
-            label = None if block.labels is None else block.labels[i].item()
+            label = None if block.labels is None else block.labels.tolist()[i]
             out.append((label, X.indices[part].tolist(), X.data[part].tolist(), block.where(i)))
     return out
 
@@ -227,6 +227,9 @@ def test_features_of_libsvm_text():
         (b'{"a": 1}\n', "jsonl"),
         (b"a,b,c\n1,2,3\n", "csv"),
         (b"a\tb\n1\t2\n", "tsv"),
+        (b",".join(b"column%d" % j for j in range(20_000)) + b"\n1,2\n", "csv"),
+        (b"x" * 65_000 + b"," + b"y" * 65_000 + b"\n1,2\n", "csv"),
+        (b'{"' + b"x" * 70_000 + b'":1}\n', "jsonl"),
         (b"PAR1....", "parquet"),
         (b"ARROW1\0\0", "arrow"),
         (b"just words\n", None),
@@ -234,7 +237,9 @@ def test_features_of_libsvm_text():
     ],
 )  # fmt: skip
 def test_formats_are_told_from_the_content(content, format):
-    assert formats._by_content(content[: formats.HEAD], 0) == format
+    assert formats._by_content(content[: formats.HEAD], len(content) <= formats.HEAD) == format
+    if format not in (None, "parquet", "arrow"):
+        assert novikoff.open_source(io.BytesIO(content), labelled=False).format == format
 
 
 def test_formats_are_told_from_the_name(tmp_path):

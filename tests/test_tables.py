@@ -734,3 +734,13 @@ def test_a_flipped_bit_in_an_arrow_file_is_an_error_or_other_rows(tmp_path):
     n = "4000" if os.environ.get("HYPOTHESIS_PROFILE") == "long" else "150"
     child = subprocess.run([sys.executable, "-c", FLIPS, path, n], capture_output=True, text=True)
     assert (child.returncode, child.stdout) == (0, "done\n"), child.stderr
+
+
+def test_labels_with_zero_bytes_are_refused():
+    """As in the formats of lines: NumPy would drop one at the end, and make one label of two."""
+    table = pa.table({"x": [1.0, 2.0], "label": ["a", "a\0"]})
+    out = io.BytesIO()
+    pa.parquet.write_table(table, out)
+    source = TableSource(io.BytesIO(out.getvalue()), format="parquet")
+    with pytest.raises(ValueError, match=r"row 2: the label 'a\\x00' .* has a NUL character"):
+        list(source.blocks())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from named_rows import added, check_cuts, placed, plain
 from novikoff import OnlinePerceptron, _core
 from novikoff.sources.features import NamedFeatures
+from novikoff.sources.text import labels_of
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -54,7 +55,7 @@ def read(text, **options):
     assert parser.parse(text), parser.problem
     labels, weights, *matrix = parser.take()
     n = len(matrix[2]) - 1
-    labels = [None] * n if labels is None else labels.tolist()
+    labels = [None] * n if labels is None else labels_of(labels).tolist()
     weights = [1.0] * n if weights is None else weights.tolist()
     return list(zip(labels, weights, plain(*matrix), strict=True))
 

@@ -70,8 +70,9 @@ void same_lines(const Parser& a, const Parser& b) {
     for (size_t i = 0; i < a.n(); ++i)
         require(a.row_line(int64_t(i)) == b.row_line(int64_t(i)), "rows on the same lines");
     require(a.skipped == b.skipped, "the same lines skipped");
-    require(a.kind == b.kind && same(a.labels, b.labels) && same(a.label_text, b.label_text) &&
-                same(a.label_ends, b.label_ends),
+    require(a.kind == b.kind && same(a.labels, b.labels) && same(a.label_codes, b.label_codes) &&
+                same(a.label_values.list.bytes, b.label_values.list.bytes) &&
+                same(a.label_values.list.ends, b.label_values.list.ends),
             "the same labels");
 }
 
@@ -110,8 +111,6 @@ void libsvm(const char* p, size_t n) {
         require(same(a.singles, b.singles) && same(a.doubles, b.doubles), "the same values");
     });
     if (!whole.problem.empty()) return;
-    const std::unique_ptr<uint32_t[]> codes(new uint32_t[whole.label_ends.size() * whole.label_width()]);
-    whole.write_labels(codes.get(), whole.label_width());
     both.append(whole);
     both.append(by_lines);
     require(both.n() == 2 * whole.n() && both.stored() == 2 * whole.stored(), "appended");
@@ -125,7 +124,7 @@ void sound_rows(const NamedRows& rows) {
             "as many indices as values");
     for (int64_t i = 0; i < rows.names.size(); ++i) {
         const std::string_view name = rows.names.list[i];
-        require(rows.names.list.hashes[size_t(i)] == hash_bytes(name.data(), name.size(), 0), "the hash of a name");
+        require(rows.names.list.keys[size_t(i)] == Vocabulary::key(name), "the key of a name");
         require(rows.names.find(Vocabulary::key(name), name.data(), name.size()) == i, "a name under its number");
     }
     std::vector<size_t> row_of(size_t(rows.names.size()), n);

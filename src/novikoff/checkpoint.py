@@ -24,6 +24,7 @@ from novikoff.models.modelfile import canonical, parse, read_file, write_file
 from novikoff.parameters import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS, FILE_PARAMETERS
 from novikoff.scaling import Scaling
 from novikoff.sources.source import Source
+from novikoff.textlabels import is_text
 from novikoff.training import Fitting
 
 
@@ -197,7 +198,7 @@ class Checkpoint(Keeping):
         began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
         weighted = "weighted" in facts and modelstate.fact(facts, "weighted", bool)
         seen = modelstate.digest_of_rows(facts, "digest") if "digest" in facts else None
-        passing.classes.classes = Classes(labels if labels.dtype.kind == "U" else labels.astype(np.float64))
+        passing.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
         passing.classes.seen = None
         passing.scaling, passing.class_weight, passing.surveyed = scaling, weight, surveyed
         passing.heaviest, passing.visited, passing.skip = heaviest, visited, rows

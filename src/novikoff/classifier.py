@@ -32,6 +32,7 @@ from novikoff.sources.block import Csr
 from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.summary import margin_upper, summarize
 from novikoff.targets import label_array, read_weights
+from novikoff.textlabels import taken
 from novikoff.training import Plan, Run
 from novikoff.turns import turns_of
 
@@ -242,7 +243,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _label(self, places: Any) -> Any:
         """The labels at these places; while one class is known, it is the only answer."""
-        return self.classes_[places if len(self.classes_) > 1 else np.zeros_like(places)]
+        return taken(self.classes_, places if len(self.classes_) > 1 else np.zeros_like(places))
 
     def _score(self, scores: Floats) -> Floats:
         """These scores; 0 while one class is known."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.labels import Classes, Labels, Renaming, as_text
+from novikoff.labels import Classes, Given, Renaming, as_text, counts_of
 from novikoff.sources.block import by_name
 from novikoff.sources.source import Source
 from novikoff.streaming import Progress, Watch
+from novikoff.textlabels import is_text
 
 if TYPE_CHECKING:
     from novikoff.models.kernel import KernelModel
@@ -104,27 +105,26 @@ def evaluate(
     """Predict all rows of a source and count; `rename` is done to the labels first."""
     names = [as_text(c) for c in model.classes.tolist()]
     k = len(names)
-    numbers = model.classes.dtype.kind != "U"
+    numbers = not is_text(model.classes)
     classes = Classes(model.classes.astype(np.float64) if numbers else model.classes)
     confusion = np.zeros((k, k), dtype=np.int64)
     out = Evaluation(names, confusion)
     rows, started = 0, time.perf_counter()
-    places = Classes(model.classes)
     for block in source.blocks(reuse=True):
         if block.labels is None:
             raise ValueError(f"{block.where(0)}: there is no label to compare with.")
-        labels: Labels = block.labels if rename is None else rename(block.labels)
-        if (labels.dtype.kind != "U") != numbers:
+        labels: Given = block.labels if rename is None else rename(block.labels)
+        if is_text(labels) == numbers:
             raise ValueError(
-                f"{block.where(0)}: the label {as_text(labels[0].item())!r} is "
+                f"{block.where(0)}: the label {as_text(labels[0])!r} is "
                 f"{'text' if numbers else 'a number'}, but the model's classes are "
                 f"{'numbers' if numbers else 'text'}, such as {names[0]!r}."
             )
         with by_name(block.where, source.features):
-            true, predicted = classes.find(labels), places.find(model.predict(block.X, n_jobs))
+            true, predicted = classes.find(labels), model.places(block.X, n_jobs)
         known = true >= 0
         if not known.all():
-            out.unknown.update(as_text(label) for label in labels[~known].tolist())
+            out.unknown.update({as_text(label): n for label, n in counts_of(labels[~known]).items()})
             true, predicted = true[known], predicted[known]
         confusion += np.bincount(true.astype(np.int64) * k + predicted, minlength=k * k).reshape(k, k)
         rows += block.n_rows

@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from novikoff.parameters import OTHER
 from novikoff.rounding import nearest_double
+from novikoff.textlabels import TextLabels, is_text, text_array
 
 Ints = npt.NDArray[np.int32]
 Labels = npt.NDArray[Any]
+Given = Labels | TextLabels  # the labels of rows: numbers, or text
 
 FEW = 32  # rows for which a dict is faster than NumPy
 
@@ -75,8 +77,10 @@ class Classes:
         self._sorted = labels[self._order]
         self._index = {label: i for i, label in enumerate(labels.tolist())}
 
-    def find(self, y: Labels) -> Ints:
+    def find(self, y: Given) -> Ints:
         """The index of each label, −1 for those that are not among the classes."""
+        if isinstance(y, TextLabels):
+            return np.array([self._index.get(text, -1) for text in y.texts], dtype=np.int32)[y.codes]
         if not self._share_a_type(y):
             return np.array([self._index.get(label, -1) for label in y.tolist()], dtype=np.int32)
         if len(self.labels) == 2 and y.dtype.kind == "f":  # the common case, in a third of the time
@@ -155,7 +159,7 @@ def whole(labels: npt.NDArray[np.float64]) -> Labels:
 def as_text(label: Any) -> str:
     """A label as it is written: 1 for 1.0."""
     if isinstance(label, str):
-        return label
+        return str(label)  # not NumPy's
     try:
         return str(int(label)) if label == int(label) else str(label)
     except TypeError:
@@ -181,7 +185,7 @@ class Renaming:
     replace: dict[str, str] = field(default_factory=dict)
     positive: str | None = None
 
-    def __call__(self, labels: Labels) -> Labels:
+    def __call__(self, labels: Given) -> Given:
         """The new labels: numbers where all of them still are.
 
         >>> Renaming({"ham.": "ham"})(np.array(["ham.", "spam"])).tolist()
@@ -191,6 +195,8 @@ class Renaming:
         """
         if not self.replace and self.positive is None:
             return labels
+        if isinstance(labels, TextLabels):
+            return TextLabels.coded(labels.codes, [self._new(text) for text in labels.texts])
         found, places = np.unique(labels, return_inverse=True)
         new = [self._new(as_text(label)) for label in found.tolist()]
         if self.positive is None and labels.dtype.kind == "f":
@@ -198,7 +204,7 @@ class Renaming:
                 return np.array([declared_number(label) for label in new])[places]
             except ValueError:
                 pass
-        return np.array(new, dtype=np.str_)[places]
+        return TextLabels.coded(places, new)
 
     def _new(self, label: str) -> str:
         label = self.replace.get(label, label)
@@ -268,9 +274,9 @@ class StreamClasses:
         labels = self.classes.labels
         return whole(labels) if labels.dtype.kind == "f" else labels
 
-    def find(self, labels: Labels, where: Callable[[int], str]) -> Ints:
+    def find(self, labels: Given, where: Callable[[int], str]) -> Ints:
         """The class of each row. Where classes grow, new ones come last, in order of appearance."""
-        labels = self.rename(labels)
+        labels = self.rename(_as_codes(labels))
         if self.classes is None:
             self.classes = self._first(labels)
         known = self.classes
@@ -281,12 +287,11 @@ class StreamClasses:
                 row = int(np.argmax(places < 0))
                 listed = ", ".join(as_text(c) for c in known.labels[:20].tolist())
                 raise ValueError(
-                    f"{where(row)}: the label {as_text(labels[row].item())!r} is none of the classes "
-                    f"{listed}."
+                    f"{where(row)}: the label {as_text(labels[row])!r} is none of the classes {listed}."
                 )
             if not self.grows:
                 raise UnseenClass
-            self.classes = self._grown(np.concatenate([known.labels, _as_they_come(labels[places < 0])]))
+            self.classes = self._grown(_behind(known.labels, _as_they_come(labels[places < 0])))
             if self.seen is not None and self.classes.turned(known):
                 self.seen.turn()
             places = self.classes.find(labels)
@@ -298,26 +303,27 @@ class StreamClasses:
         """Refuse rows of one class only."""
         met = np.flatnonzero([1] if self.seen is None else self.seen.counts)
         if self.n_classes < 2 or (self.seen is not None and len(met) == 1):
-            only = as_text(self.labels[met[0]].item())
+            only = as_text(self.labels[met[0]])
             renamed = "" if self.rename == Renaming() else " (as renamed)"
             raise ValueError(
                 f"{name}: there must be at least two classes, but every row has the label {only!r}{renamed}."
             )
 
-    def _check_kind(self, labels: Labels, where: Callable[[int], str]) -> None:
+    def _check_kind(self, labels: Given, where: Callable[[int], str]) -> None:
         assert self.classes is not None
-        kinds = {"f": "a number", "U": "text"}
         known = self.classes.labels
-        if labels.dtype.kind != known.dtype.kind:
+        if is_text(labels) != is_text(known):
+            kinds = ("text", "a number") if is_text(labels) else ("a number", "text")
             raise ValueError(
-                f"{where(0)}: the label {as_text(labels[0].item())!r} is {kinds[labels.dtype.kind]}, but the "
-                f"classes are {kinds[known.dtype.kind]}, such as {as_text(known[0].item())!r}."
+                f"{where(0)}: the label {as_text(labels[0])!r} is {kinds[0]}, but the "
+                f"classes are {kinds[1]}, such as {as_text(known[0])!r}."
             )
 
-    def _first(self, labels: Labels) -> Classes:
+    def _first(self, labels: Given) -> Classes:
         if self.declared is None:
-            return self._grown(_as_they_come(labels)) if self.grows else Classes(np.unique(labels))
-        if labels.dtype.kind == "f":
+            found = _as_they_come(labels)
+            return self._grown(found) if self.grows else Classes(np.sort(found))
+        if not is_text(labels):
             try:
                 declared = np.array([declared_number(label) for label in self.declared])
             except ValueError:
@@ -326,7 +332,7 @@ class StreamClasses:
                     f"the declared classes are {names}, but the labels are numbers that doubles hold."
                 ) from None
         else:
-            declared = np.array([as_text(label) for label in self.declared], dtype=np.str_)
+            declared = text_array([as_text(label) for label in self.declared])
         if len(np.unique(declared)) < max(len(declared), 2):
             raise ValueError("at least two different classes must be declared, each once.")
         return Classes(declared)
@@ -337,17 +343,47 @@ class StreamClasses:
             labels[:2] = labels[1::-1]
         return Classes(labels)
 
-    def add(self, labels: Labels, where: Callable[[int], str]) -> None:
+    def add(self, labels: Given, where: Callable[[int], str]) -> None:
         """Take note of these labels, before any is learned."""
-        found = np.unique(self.rename(labels))
+        labels = self.rename(_as_codes(labels))
+        found = _as_they_come(labels)
         if self.classes is not None:
-            self._check_kind(found, where)
-            found = np.unique(np.concatenate([self.classes.labels, found]))
-        self.classes = Classes(found)
+            self._check_kind(labels, where)
+            found = found[self.classes.find(found) < 0]
+            if not len(found):
+                return
+            found = _behind(self.classes.labels, found)
+        self.classes = Classes(np.sort(found))
 
 
-def _as_they_come(labels: Labels) -> Labels:
+def counts_of(labels: Given) -> dict[Any, int]:
+    """How often each label comes.
+
+    >>> counts_of(TextLabels.of(["b", "a", "b"])), counts_of(np.array([2.0, 1.0, 2.0]))
+    ({'b': 2, 'a': 1}, {1.0: 1, 2.0: 2})
+    """
+    labels = _as_codes(labels)
+    if isinstance(labels, TextLabels):
+        return dict(zip(labels.texts, labels.counts().tolist(), strict=True))
+    found, counts = np.unique(labels, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def _as_codes(labels: Given) -> Given:
+    return TextLabels.of(labels) if not isinstance(labels, TextLabels) and is_text(labels) else labels
+
+
+def _behind(labels: Labels, more: Labels) -> Labels:
+    """Distinct labels, and more of their kind."""
+    if not is_text(labels):
+        return np.concatenate([labels, more])
+    return text_array([*labels.tolist(), *more.tolist()])
+
+
+def _as_they_come(labels: Given) -> Labels:
     """The different labels, in the order of their appearance."""
+    if isinstance(labels, TextLabels):
+        return text_array(labels.texts)
     found, first = np.unique(labels, return_index=True)
     return found[np.argsort(first)]
 

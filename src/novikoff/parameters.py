@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -704,6 +703,14 @@ FILE_PARAMETERS = PARAMETERS | _table(
         "max_line",
         1 << 26,
         "Longest line in bytes: a file with a longer one is taken for something else.",
+        "a whole number ≥ 1",
+        _whole(1),
+    ),
+    Parameter(
+        "max_columns",
+        1 << 26,
+        "Most columns that rows may ask for, if no number of them is declared: one large index would "
+        "otherwise take the memory of all columns before it.",
         "a whole number ≥ 1",
         _whole(1),
     ),

@@ -181,7 +181,7 @@ class Pocket(PerceptronClassifier):
         """The class of each row, by the exact sign or argmax of its scores."""
         with turns_of(self).reading:
             X = self._checked(X)
-            return self.classes_[self._scorer().predict(X, self.n_jobs)]
+            return self._label(self._scorer().predict(X, self.n_jobs))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from novikoff.sources.block import Block, Csr, Matrix
 from novikoff.sources.features import Features
+from novikoff.textlabels import TextLabels
 
 Integers = npt.NDArray[np.int64]
 Texts = tuple[npt.NDArray[np.uint8], Integers]  # one behind the other, and where each begins
@@ -51,10 +53,17 @@ def label_texts(block: Block, written: Callable[[str, bool], str]) -> list[str]:
     """Each row's label as `written(text, is_text)` writes it; empty texts when there are none."""
     if block.labels is None:
         return [""] * block.n_rows
-    is_text = block.labels.dtype.kind == "U"
-    found, first, places = np.unique(block.labels, return_index=True, return_inverse=True)
+    is_text = isinstance(block.labels, TextLabels)
+    found: list[Any]
+    places: Integers
+    if isinstance(block.labels, TextLabels):
+        found, places = block.labels.texts, block.labels.codes.astype(np.int64)
+        first = np.unique(places, return_index=True)[1].tolist()
+    else:
+        values, rows, places = np.unique(block.labels, return_index=True, return_inverse=True)
+        found, first = values.tolist(), rows.tolist()
     texts = []
-    for label, row in zip(found.tolist(), first.tolist(), strict=True):
+    for label, row in zip(found, first, strict=True):
         try:
             texts.append(written(label if is_text else shortest(label), is_text))
         except ValueError as error:

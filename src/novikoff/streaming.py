@@ -11,16 +11,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from novikoff.arrays import rows_of
 from novikoff.checkpoint import Checkpoint
-from novikoff.labels import Ints, StreamClasses, UnseenClass, as_text
+from novikoff.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.model import Model, Settings, UnsortedIndices
 from novikoff.scaling import Scaling
-from novikoff.sources.block import Block, Floats, Labels, Matrix, gather
+from novikoff.sources.block import Block, Floats, Matrix, gather
 from novikoff.sources.source import Source
 from novikoff.training import ArrayExamples, Examples, Fitting, Plan, Run, Visit, not_all_one, weighted
 
@@ -110,7 +111,7 @@ class SourceExamples(Examples):
             begin, end = (int(k) for k in np.searchsorted(order, [begin, end]))
         return Visit(X, rows_of(X), labels, weights, order, begin, end, block.where)
 
-    def _given(self, block: Block) -> Labels:
+    def _given(self, block: Block) -> Given:
         if block.labels is None:
             raise ValueError(f"{block.where(0)}: there is no label to learn from.")
         return block.labels
@@ -204,8 +205,8 @@ class SourceExamples(Examples):
                     self.classes.add(labels, block.where)
                 if balanced:
                     kept = slice(None) if block.weights is None else block.weights > 0
-                    found, n = np.unique(self.classes.rename(labels[kept]), return_counts=True)
-                    counts.update(dict(zip(map(as_text, found.tolist()), n.tolist(), strict=True)))
+                    found = counts_of(self.classes.rename(labels[kept]))
+                    counts.update({as_text(label): n for label, n in found.items()})
                 yield block
 
         if scale is not None:
@@ -237,7 +238,7 @@ class Learned:
     """What came of a fit."""
 
     model: Model
-    classes: Labels
+    classes: npt.NDArray[Any]
     scaling: Scaling | None
     run: Run
 

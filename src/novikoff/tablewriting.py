@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import copy
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.outfile import Target, written
 from novikoff.rowtext import Columns, joined, label_texts, shortest
-from novikoff.sources.block import Block, Csr, Floats
+from novikoff.sources.block import Block, Csr, Floats, Labels
 from novikoff.sources.dialect import sniff_delimiter
 from novikoff.sources.source import Source
+from novikoff.textlabels import TextLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +59,7 @@ class Layout:
                 )
             used[X.indices if isinstance(X, Csr) else slice(X.shape[1])] = True
             has_label, has_weight = block.labels is not None, has_weight or block.weights is not None
-            is_text = block.labels is not None and block.labels.dtype.kind == "U"
+            is_text = isinstance(block.labels, TextLabels)
         self.columns = np.flatnonzero(used)  # of the source
         n = len(self.columns)
         if n == 0:
@@ -175,22 +177,24 @@ def _batches(layout: Layout, blocks: Iterator[Block], schema: pa.Schema) -> Iter
     """Record batches of as many rows as DENSE_VALUES allows: Parquet makes a row group of each."""
     import pyarrow as pa
 
-    parts: list[tuple[npt.NDArray[Any] | None, Floats, Floats]] = []
+    parts: list[tuple[Labels | None, Floats, Floats]] = []
     count = 0
 
     def batch() -> pa.RecordBatch:
         labels, weights, rows = zip(*parts, strict=True)
-        leading = [] if layout.label is None else [np.concatenate(labels)]
-        leading += [np.concatenate(weights)] if layout.weight is not None else []
+        arrays = []
+        if layout.label is not None:
+            has_text = layout.labels_are_text
+            arrays.append(pa.array(list(chain.from_iterable(labels)) if has_text else np.concatenate(labels)))
+        arrays += [pa.array(np.concatenate(weights))] if layout.weight is not None else []
         by_column = np.ascontiguousarray(np.concatenate(rows).T)
-        arrays = [pa.array(a.tolist() if a.dtype.kind == "U" else a) for a in leading]
         arrays += [pa.array(column) for column in by_column]
         parts.clear()
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     for block in blocks:
         for rows, X in layout.dense(block):
-            labels = None if block.labels is None else block.labels[rows].copy()
+            labels = None if block.labels is None else copy(block.labels[rows])
             parts.append((labels, layout.weights(block)[rows].copy(), X.copy()))
             count += X.size + len(X)
             if count >= DENSE_VALUES:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.arrays import rows_of
-from novikoff.labels import Ints, StreamClasses, as_text
+from novikoff.labels import Ints, StreamClasses, as_text, counts_of
 from novikoff.model import Model, Scorer, Settings, threads, width
 from novikoff.parameters import FILE_PARAMETERS
 from novikoff.scaling import ColumnSums, Scaling
@@ -269,8 +269,7 @@ class _Rows:
                 here = fold == part
                 if block.weights is not None:
                     here &= block.weights > 0
-                found, n = np.unique(labels[here], return_counts=True)
-                counts[part].update(dict(zip(map(as_text, found.tolist()), n.tolist(), strict=True)))
+                counts[part].update({as_text(label): n for label, n in counts_of(labels[here]).items()})
             for part in range(self.parts if measured else 0):
                 rest = np.flatnonzero(fold != part)
                 self._sums[part].add(rows_at(block.X, rest), partial(_where, block, rest))

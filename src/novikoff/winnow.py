@@ -283,9 +283,7 @@ class Winnow(RowClassifier):
         """The class of each row: by the exact sign, or by the largest score."""
         with turns_of(self).reading:
             scores = self.decision_function(X)
-            return self.classes_[
-                scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.int64)
-            ]
+            return self._label(scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.int64))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -196,6 +196,8 @@ def opened(
 
 def rows_and_labels(source: Source, relabel: Any) -> tuple[Any, Labels]:
     """All rows of a source."""
+    import numpy as np
+
     from novikoff.sources.block import Csr, gather
 
     blocks = list(source.blocks())
@@ -208,7 +210,7 @@ def rows_and_labels(source: Source, relabel: Any) -> tuple[Any, Labels]:
     missing = source.features.n_columns - X.shape[1]
     if missing > 0 and isinstance(X, Csr):
         X = X._replace(shape=(X.shape[0], source.features.n_columns))
-    return X, relabel(block.labels)
+    return X, np.asarray(relabel(block.labels))
 
 
 def check_writable(path: Path) -> None:

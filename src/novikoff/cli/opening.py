@@ -59,7 +59,7 @@ def remembered(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if value != default(name) and value != []}
 
 
-SAID_ELSEWHERE = {"format", "skip_bad_lines", "n_features", "seed", "hash_bits", "zero_based"}
+SAID_ELSEWHERE = {"format", "skip_bad_lines", "n_features", "seed", "hash_bits", "zero_based", "max_columns"}
 
 
 def renaming(model: LinearModel | KernelModel, first: dict[str, str]) -> Renaming:

@@ -153,6 +153,7 @@ class Reading:
     skip_bad_lines: Annotated[bool, option("skip_bad_lines")] = default("skip_bad_lines")
     rounding: Annotated[str, option("rounding")] = default("rounding")
     max_line: Annotated[int, option("max_line", metavar="BYTES")] = default("max_line")
+    max_columns: Annotated[int, option("max_columns")] = default("max_columns")
     max_expansion: Annotated[int, option("max_expansion", metavar="TIMES")] = default("max_expansion")
     n_jobs: Annotated[int, option("n_jobs")] = default("n_jobs")
 
@@ -261,4 +262,4 @@ def shaping(*groups: Any) -> dict[str, Any]:
     return {name: value for name, value in said.items() if name not in CHANGE_NOTHING}
 
 
-CHANGE_NOTHING = ("n_jobs", "max_line", "max_expansion", "quiet", "json", "format")
+CHANGE_NOTHING = ("n_jobs", "max_line", "max_columns", "max_expansion", "quiet", "json", "format")

@@ -74,26 +74,26 @@ def _predictions(
     fitted: LinearModel | KernelModel, source: Any, n_jobs: int, *, scores: bool, as_json: bool
 ) -> Iterator[str]:
     """The lines of each block."""
-    from novikoff.labels import Classes, as_text
+    from novikoff.labels import as_text
     from novikoff.sources.block import by_name
 
-    names = [as_text(c) for c in fitted.classes.tolist()]
-    classes = Classes(fitted.classes)
+    labels = fitted.classes.tolist()
+    names = [as_text(c) for c in labels]
     for block in source.blocks(reuse=True):
         rows: list[Any] = [None] * block.n_rows
         with by_name(block.where, source.features):
             if scores:
-                labels, found = fitted.predict_and_score(block.X, n_jobs)
+                places, found = fitted.places_and_scores(block.X, n_jobs)
                 rows = (found[:, None] if found.ndim == 1 else found).tolist()
             else:
-                labels = fitted.predict(block.X, n_jobs)
-        places = classes.find(labels).tolist()
+                places = fitted.places(block.X, n_jobs)
         if as_json:
-            lines = [_json(fitted.classes[k].item(), row, names) for k, row in zip(places, rows, strict=True)]
+            lines = [_json(labels[k], row, names) for k, row in zip(places.tolist(), rows, strict=True)]
         elif scores:
-            lines = ["\t".join([names[k], *map(repr, row)]) for k, row in zip(places, rows, strict=True)]
+            each = zip(places.tolist(), rows, strict=True)
+            lines = ["\t".join([names[k], *map(repr, row)]) for k, row in each]
         else:
-            lines = [names[k] for k in places]
+            lines = [names[k] for k in places.tolist()]
         yield "\n".join(lines) + "\n"
 
 

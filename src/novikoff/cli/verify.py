@@ -14,7 +14,7 @@ from novikoff.cli.options import Columns, Labelling, Output, Reading
 if TYPE_CHECKING:
     from novikoff.sources.source import Source
 
-PLAIN = {"format", "label", "header", "n_jobs", "max_line", "max_expansion"}
+PLAIN = {"format", "label", "header", "n_jobs", "max_line", "max_columns", "max_expansion"}
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 

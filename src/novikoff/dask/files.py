@@ -23,7 +23,7 @@ from novikoff.dask import tasks
 from novikoff.dask.cluster import Session
 from novikoff.dask.loading import Found, Predictor
 from novikoff.dask.shards import Shards, grouped, met, seen, weights_by_class
-from novikoff.labels import Classes, Labels, Renaming, as_text, declared_number, whole
+from novikoff.labels import Classes, Labels, Renaming, as_text, counts_of, declared_number, whole
 from novikoff.model import Model, Scorer
 from novikoff.models.modelstate import features_from_state, features_state
 from novikoff.scaling import ColumnSums, Scaling
@@ -35,6 +35,7 @@ from novikoff.sources.formats import open_source
 from novikoff.sources.source import Skipped, Source
 from novikoff.sources.text import NoRows
 from novikoff.streaming import SourceExamples
+from novikoff.textlabels import taken, text_array
 from novikoff.training import Plan
 
 
@@ -221,11 +222,12 @@ def survey(
                 if block.labels is None:
                     raise ValueError(f"{block.where(0)}: there is no label to learn from.")
                 labels = block.labels if block.weights is None else block.labels[block.weights > 0]
-                found, n = np.unique(rename(labels), return_counts=True)
-                counts.update(dict(zip(found.tolist(), n.tolist(), strict=True)))
+                counts.update(counts_of(rename(labels)))
         except NoRows:
             source = None
-        distinct: Labels = np.array(sorted(counts))
+        different = sorted(counts)
+        has_text = bool(different) and isinstance(different[0], str)
+        distinct: Labels = text_array(different) if has_text else np.array(different)
         own = Found(
             _name(paths),
             counts.total(),
@@ -307,6 +309,6 @@ def predict_file(predictor: Predictor, state: State, path: str, options: dict[st
             wide = () if what == "predict" or len(predictor.classes) == 2 else (len(predictor.classes),)
             each = [np.zeros((0, *wide), dtype=np.int32 if what == "predict" else np.float64)]
         joined = np.concatenate(each)
-        return predictor.classes[joined] if what == "predict" else joined
+        return taken(predictor.classes, joined) if what == "predict" else joined
     except (ValueError, TypeError, OSError) as error:
         raise tasks.said(error, path) from None

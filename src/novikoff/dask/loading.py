@@ -14,6 +14,7 @@ from novikoff.labels import Classes, Labels, check_labels
 from novikoff.model import Floats, Scorer
 from novikoff.shardtraining import RowShard
 from novikoff.targets import label_array
+from novikoff.textlabels import taken
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,7 @@ class Predictor:
 def predict(predictor: Predictor, X: Any) -> Labels:
     """The class of each row of a block."""
     scorer = Scorer.from_weights(predictor.coef, predictor.intercept)
-    labels: Labels = predictor.classes[scorer.predict(predictor.read(X))]
-    return labels
+    return taken(predictor.classes, scorer.predict(predictor.read(X)))
 
 
 def scores(predictor: Predictor, X: Any) -> Floats:

@@ -344,7 +344,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         X = self._checked(X)
         if what == "scores":
             return self._scorer().scores(X, self.n_jobs)
-        return self.classes_[self._scorer().predict(X, self.n_jobs)]
+        return self._label(self._scorer().predict(X, self.n_jobs))
 
 
 document(DistributedPerceptron, DistributedPerceptron._names, DISTRIBUTED_PARAMETERS)

@@ -13,6 +13,7 @@ from novikoff.dask import loading
 from novikoff.dask.blocks import is_array, is_frame
 from novikoff.dask.files import are_paths, file_names, predict_file
 from novikoff.models.modelstate import features_state
+from novikoff.textlabels import of_many_rows
 
 
 def predicted(estimator: Any, X: Any, what: str, options: dict[str, Any]) -> Any:
@@ -26,7 +27,7 @@ def predicted(estimator: Any, X: Any, what: str, options: dict[str, Any]) -> Any
         )
     if is_array(X) and X.ndim == 2 and X.numblocks[1] != 1:
         X = X.rechunk({1: -1})
-    classes = estimator.classes_
+    classes = of_many_rows(estimator.classes_)
     coef, intercept = estimator._pair("coef_")
     coef = coef.toarray() if hasattr(coef, "toarray") else coef
     predictor = loading.Predictor(coef, intercept, classes, getattr(estimator, "rounding", "never"))

@@ -24,6 +24,7 @@ from novikoff.structured.conll import read_sentences
 from novikoff.structured.expansion import SequenceFeatures
 from novikoff.structured.joining import joined
 from novikoff.structured.sequences import Offsets, Sequences
+from novikoff.textlabels import text_array
 
 
 @dataclass
@@ -88,7 +89,7 @@ def load_files(
     names = file_names(paths)
     recipe = features_state(features)
     found: list[Found] = session.gather([session.submit(survey, name, recipe, options) for name in names])
-    classes = np.unique(np.concatenate([one.classes for one in found]))
+    classes = text_array(sorted({label for one in found for label in one.classes.tolist()}))
     features, counts = _together(features, found)
     kept = None
     if min_count > 1:

@@ -15,13 +15,14 @@ from novikoff.dualmodel import DualModel
 from novikoff.dualtraining import sound
 from novikoff.kernelfitting import Fitted
 from novikoff.kernels import PrecomputedKernel
-from novikoff.model import Floats
+from novikoff.model import Floats, Ints
 from novikoff.models import budgetstate, dualstate, modelstate
 from novikoff.models.modelfile import Arrays, Facts, write_file
 from novikoff.parameters import PREDICT_WITH
 from novikoff.report import Report
 from novikoff.sources.block import Block
 from novikoff.sources.features import Features
+from novikoff.textlabels import taken
 from novikoff.training import Record, Run
 
 Labels = npt.NDArray[Any]
@@ -104,9 +105,17 @@ class KernelModel:
 
     def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
         """Both at once: the scores, which take all the time, are computed once."""
+        places, scores = self.places_and_scores(X, n_jobs)
+        return taken(self.classes, places), scores
+
+    def places(self, X: Any, n_jobs: int | None = None) -> Ints:
+        """The class of each row as its place in `classes`."""
+        return self.places_and_scores(X, n_jobs)[0]
+
+    def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[Ints, Floats]:
+        """Both at once."""
         scores = kernelfitting.scores(self.dual, self._rows(X), self.predict_with, n_jobs)
-        labels: Labels = self.classes[self.dual.winners(scores)]
-        return labels, scores[:, 0] if scores.shape[1] == 1 else scores
+        return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
         """The classes of each block's rows, one array a block."""

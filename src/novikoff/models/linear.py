@@ -18,6 +18,7 @@ from novikoff.report import Report
 from novikoff.sources.block import Block, Csr
 from novikoff.sources.features import Features
 from novikoff.summary import summarize
+from novikoff.textlabels import taken
 from novikoff.training import Record, Run
 from novikoff.zerotables import Rows
 
@@ -109,8 +110,11 @@ class LinearModel:
     # -- using it
     def predict(self, X: Any, n_jobs: int | None = None) -> Labels:
         """The class of each row of an array or CSR matrix, by the exact sign or argmax of its scores."""
-        labels: Labels = self.classes[self._ready().predict(self._rows(X), n_jobs)]
-        return labels
+        return taken(self.classes, self.places(X, n_jobs))
+
+    def places(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.int32]:
+        """The same as places in `classes`."""
+        return self._ready().predict(self._rows(X), n_jobs)
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
         """Scores: (n,) for two classes, (n, classes) for more; sign and argmax are the exact ones."""
@@ -118,10 +122,13 @@ class LinearModel:
 
     def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
         """Both at once, in one pass over the rows."""
+        places, scores = self.places_and_scores(X, n_jobs)
+        return taken(self.classes, places), scores
+
+    def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
+        """The same with places in `classes`."""
         scores = self.scores(X, n_jobs)
-        winners = scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.int64)
-        labels: Labels = self.classes[winners]
-        return labels, scores
+        return (scores.argmax(axis=1) if scores.ndim == 2 else scores >= 0).astype(np.int32), scores
 
     def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
         """The classes of each block's rows, one array a block."""

@@ -20,6 +20,7 @@ from novikoff.models.modelfile import Arrays, Facts
 from novikoff.outward import at_most
 from novikoff.parameters import MULTICLASS, RULES, TIES
 from novikoff.sources.features import Features
+from novikoff.textlabels import text_array
 from novikoff.training import Record, Run
 from novikoff.zerotables import Rows, used_rows
 
@@ -365,7 +366,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         witness = model.coef(averaged=False)[0], array(arrays, "witness_bias", np.float64, (k,))
     consistent, errors = facts.get("consistent"), facts.get("training_errors")
     return Run(
-        history=history(facts),
+        history=history,
         converged=fact(facts, "converged", bool),
         verdict=choice(facts, "verdict", ("separated", "consistent", "inseparable", "undecided")),
         consistent=consistent if consistent is None else fact(facts, "consistent", bool),
@@ -416,7 +417,7 @@ def classes_from_state(facts: Facts, arrays: Arrays, n: int) -> npt.NDArray[Any]
         texts = fact(facts, "labels", list)
         if len(texts) != n or not all(type(text) is str for text in texts):
             raise ValueError(f"the labels are not {n} texts")
-        labels = np.array(texts, dtype=object if kind == "object" else np.str_)
+        labels = np.array(texts, dtype=object) if kind == "object" else text_array(texts)
     if len(set(labels.tolist())) != n:
         raise ValueError("some labels are repeated")
     return labels

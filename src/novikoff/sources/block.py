@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.textlabels import TextLabels, concatenated
+
 if TYPE_CHECKING:
     from novikoff.sources.features import Features
 
 Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[Any]  # float64 for numbers, str ('U') for text
+Labels = npt.NDArray[np.float64] | TextLabels  # numbers, or text
 
 
 class Csr(NamedTuple):
@@ -76,6 +78,10 @@ class Block:
     consumed: int  # bytes of the source's files behind the end of this block, for showing progress
     where: Callable[[int], str]  # "spam.svm, line 17" for a row of the block, for messages
 
+    def __post_init__(self) -> None:
+        if isinstance(self.labels, np.ndarray) and self.labels.dtype.kind in "UO":
+            self.labels = TextLabels.of(self.labels)
+
     @property
     def n_rows(self) -> int:
         return int(self.X.shape[0])
@@ -98,11 +104,15 @@ def gather(blocks: Iterable[Block]) -> Block:
         ones = [np.ones(part.n_rows) if part.weights is None else part.weights for part in parts]
         weights = np.concatenate(ones)
     if all(part.labels is not None for part in parts):
-        labels = np.concatenate([part.labels for part in parts if part.labels is not None])
+        labels = _labels([part.labels for part in parts])
     X = _joined([part.X for part in parts], columns)
     for part in parts:
         part.X = np.zeros((0, 0))  # only `where` is needed any more
     return Block(X, labels, weights, parts[-1].consumed, where)
+
+
+def _labels(parts: list[Any]) -> Labels:
+    return concatenated(parts) if isinstance(parts[0], TextLabels) else np.concatenate(parts)
 
 
 def _joined(parts: list[Matrix], columns: int) -> Matrix:

@@ -26,6 +26,7 @@ Path = str | os.PathLike[str]
 Paths = Path | IO[bytes] | Iterable[Path | IO[bytes]]
 
 MAX_LINE: int = FILE_PARAMETERS["max_line"].default
+MAX_COLUMNS: int = FILE_PARAMETERS["max_columns"].default
 MAX_EXPANSION: int = FILE_PARAMETERS["max_expansion"].default
 NEVER_REFUSED = 1 << 26  # bytes that a compressed file may always expand to
 
@@ -71,23 +72,39 @@ class ByteStream:
         self.size = None if None in sizes else sum(cast("list[int]", sizes))
         self.can_reread = all(file.can_reread for file in self._files)
         self._pool: list[bytearray] = []
-        self._begun: tuple[_Unpacked, bytes] | None = None  # the first file, of which `head` has read this
+        self._begun: tuple[_Unpacked, bytes] | None = None  # the first file, of which `head` has read this,
+        self._is_whole = False  # which is all
         self._spent = False
 
     def head(self, size: int) -> bytes:
-        """The first bytes, unpacked; whoever reads afterwards still gets them."""
+        """At least so many of the first bytes, unpacked; whoever reads afterwards still gets them."""
         if self._begun is None:
             if self._spent:
                 raise self._only_once()
-            unpacked = _Unpacked(self._files[0], self.max_expansion)
-            buffer = bytearray(size)
+            self._begun, self._is_whole = (_Unpacked(self._files[0], self.max_expansion), b""), False
+        unpacked, read = self._begun
+        if len(read) < size and not self._is_whole:
+            buffer = bytearray(size - len(read))
             try:
                 filled = unpacked.fill(memoryview(buffer))
             except BaseException:
+                self._begun = None
                 unpacked.close()
                 raise
-            self._begun = unpacked, bytes(buffer[:filled])
+            self._is_whole = filled < len(buffer)
+            self._begun = unpacked, read + bytes(buffer[:filled])
         return self._begun[1]
+
+    def beginning(self, size: int, skip: int, lines: int) -> tuple[bytes, bool]:
+        """As `head`, with so many whole lines that are not blank behind the first `skip`; and if that is all.
+
+        No more is read of lines than `max_line` allows, or than it allows of blank ones.
+        """
+        most = size + (lines + 2) * self.max_line
+        head = self.head(size)
+        while not (self._is_whole or _has_lines(head, skip, lines)) and len(head) < most:
+            head = self.head(min(4 * len(head), most))
+        return head, self._is_whole
 
     def close(self) -> None:
         """Let go of a file that only its `head` was read of."""
@@ -189,6 +206,18 @@ class ByteStream:
     def _only_once(self) -> ValueError:
         name = next(file.name for file in self._files if not file.can_reread)
         return ValueError(f"{name} can be read only once; save it to a file to read it again.")
+
+
+def _has_lines(text: bytes, skip: int, lines: int) -> bool:
+    """Whether so many lines that are not blank end in the text, behind the first `skip`."""
+    at = 0
+    while (skip or lines) and (end := text.find(b"\n", at)) >= 0:
+        if skip:
+            skip -= 1
+        elif text[at:end].strip():
+            lines -= 1
+        at = end + 1
+    return not (skip or lines)
 
 
 def check_whole(name: str, value: object, low: int) -> None:

@@ -33,6 +33,7 @@ from novikoff.outfile import replacing
 from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Csr, Floats, Labels
 from novikoff.sources.source import Skipped, Source
+from novikoff.textlabels import TextLabels
 
 MAGIC = b"novikoff cache 2"  # 1: integers that no double holds may have been rounded
 FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its digest, the magic again
@@ -201,8 +202,13 @@ def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[s
     else:
         arrays["dense"], decimals = _small(X)
     if block.labels is not None:
-        found, places = np.unique(block.labels, return_inverse=True)
-        numbers = [known.setdefault(label, len(known)) for label in found.tolist()]
+        places: npt.NDArray[Any]
+        if isinstance(block.labels, TextLabels):
+            found, places = block.labels.texts, block.labels.codes
+        else:
+            values, places = np.unique(block.labels, return_inverse=True)
+            found = values.tolist()
+        numbers = [known.setdefault(label, len(known)) for label in found]
         arrays["labels"] = np.array(numbers, dtype=np.int32)[places]
     if block.weights is not None:
         arrays["weights"] = block.weights
@@ -274,7 +280,8 @@ def _block(view: memoryview, entry: dict[str, Any], known: list[Any], name: str,
         if found["labels"].min(initial=0) < 0 or len(found["labels"]) != n_rows:
             raise ValueError("labels")
         numbers = known and not isinstance(known[0], str)
-        labels = np.array(known, dtype=np.float64 if numbers else np.str_)[found["labels"]]
+        codes = found["labels"]
+        labels = np.array(known, dtype=np.float64)[codes] if numbers else TextLabels.coded(codes, known)
     weights: Floats | None = found.get("weights")
     if weights is not None and not (
         len(weights) == n_rows and (weights >= 0).all() and np.isfinite(weights).all()

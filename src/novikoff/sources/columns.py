@@ -87,6 +87,10 @@ class TableFeatures(Features):
     def fixed(self, value: bool) -> None:
         self.vocabulary.fixed = value
 
+    @property
+    def grows(self) -> bool:
+        return self.vocabulary.grows
+
     def place(self, names: list[str]) -> npt.NDArray[np.int64]:
         """The column of each name, −1 where it has none."""
         return self.vocabulary.place(names)

@@ -19,7 +19,7 @@ from novikoff.rounding import EXACT_UP_TO, INTEGER, nearest_double
 from novikoff.sources.block import Floats, Labels
 from novikoff.sources.bytestream import Lines
 from novikoff.sources.columns import TableFeatures
-from novikoff.sources.dialect import NULLS, Dialect, numbered
+from novikoff.sources.dialect import NULLS, Dialect, in_parts, numbered, read_cells
 from novikoff.sources.encoding import BlockRounding, LocalRows, MixedLabels, Unsound, dense_rows, encoded
 
 if TYPE_CHECKING:
@@ -105,12 +105,15 @@ class LineReader:
         self._names = numbered(n_columns)
         self._by_place = {place: features.columns[k] for k, place in places.items()}
         columns = {str(place): column for place, column in self._by_place.items()}
-        self._convert = pyarrow.csv.ConvertOptions(
-            column_types={place: _csv_type(c.kind, c.type) for place, c in columns.items()},
-            include_columns=list(columns),
-            null_values=NULLS,
-            strings_can_be_null=False,
-        )
+        self._converts = [
+            pyarrow.csv.ConvertOptions(
+                column_types={place: _csv_type(columns[place].kind, columns[place].type) for place in some},
+                include_columns=some,
+                null_values=NULLS,
+                strings_can_be_null=False,
+            )
+            for some in in_parts(list(columns))
+        ]
 
         # where cells go when all are plain numbers, which need no Arrow
         self._targets = None
@@ -140,6 +143,8 @@ class LineReader:
     def _read_numbers(self, raw: Any, out: ParsedLines) -> bool:
         """Read a block in which all cells that are wanted are plain numbers; False when there are others."""
         assert self._targets is not None
+        if len(raw) < out.n_lines * len(self._targets):  # a line has a byte for each cell, at least
+            return False
         dense = self._buffers.take(out.n_lines, len(self._features.numeric))
         labels = np.empty(out.n_lines if LABEL in self._targets else 0)
         weights = np.empty(out.n_lines if WEIGHT in self._targets else 0)
@@ -222,22 +227,19 @@ class LineReader:
                 may_open = mark == self._dialect.delimiter
         return is_open
 
-    def _table(self, text: bytes | memoryview, convert: Any) -> Any:
-        import pyarrow as pa
-        import pyarrow.csv
-
-        return pyarrow.csv.read_csv(
-            pa.BufferReader(pa.py_buffer(text)),
-            pyarrow.csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self._names),
-            self._dialect.parse_options(),
-            convert,
-        )
+    def _columns(self, text: bytes | memoryview, converts: list[Any]) -> Iterator[tuple[str, pa.Array]]:
+        """The names and values of the columns that are included."""
+        options = self._dialect.parse_options()
+        for convert in converts:
+            table = read_cells(text, self._names, options, convert)
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                yield name, column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
     def _read(self, text: bytes | memoryview, out: ParsedLines) -> None:
-        table = self._table(text, self._convert)
-        arrays = [c.chunk(0) if c.num_chunks == 1 else c.combine_chunks() for c in table.columns]
-        out.n_rows, out.rounded = table.num_rows, BlockRounding(self._rounding)
-        self._check_integers(text, dict(zip(table.column_names, arrays, strict=True)), out.rounded)
+        columns = dict(self._columns(text, self._converts))
+        arrays = list(columns.values())
+        out.n_rows, out.rounded = len(arrays[0]) if arrays else 0, BlockRounding(self._rounding)
+        self._check_integers(text, columns, out.rounded)
         out.local, out.labels, out.weights = encoded(
             self._features, self._places, arrays, out.n_rows, self._label_optional, out.rounded
         )
@@ -261,10 +263,13 @@ class LineReader:
                     large.append(name)
         if not large:
             return
-        convert = pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(large, pa.string()), include_columns=large, null_values=NULLS
-        )
-        for name, texts in zip(large, self._table(text, convert).columns, strict=True):
+        converts = [
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(some, pa.string()), include_columns=some, null_values=NULLS
+            )
+            for some in in_parts(large)
+        ]
+        for name, texts in self._columns(text, converts):
             cells = [(cell or "").strip() for cell in texts.to_pylist()]
             wrong = np.array(
                 [len(c) > 15 and bool(INTEGER.fullmatch(c)) and not nearest_double(c)[1] for c in cells]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 HEAD = 1 << 20  # bytes that tell the columns' types
+AT_ONCE = 1 << 14  # columns
 NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns that are no strings
 NULLS += [" " + null for null in NULLS]
 NO_NAMES = {"nan", "inf", "-inf", "+inf", "infinity", *(null.lower() for null in NULLS)}  # nor numbers
@@ -138,8 +139,13 @@ def header_names(cells: list[str]) -> list[str]:
 
 def line_after(text: bytes | memoryview, at: int) -> int:
     """Where the next line begins."""
-    end = bytes(text[at:]).find(b"\n")
-    return len(text) if end < 0 else at + end + 1
+    step = 1 << 12
+    while at < len(text):  # a piece at a time: the rest may be long
+        end = bytes(text[at : at + step]).find(b"\n")
+        if end >= 0:
+            return at + end + 1
+        at, step = at + step, 4 * step
+    return len(text)
 
 
 @dataclass
@@ -226,16 +232,30 @@ def _kinds(body: bytes, dialect: Dialect, n: int) -> list[tuple[str, str]]:
 
     options = dialect.parse_options()
     options.invalid_row_handler = lambda row: "skip"  # found again, with its line, when it is read
-    try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(body),
-            pyarrow.csv.ReadOptions(use_threads=False, block_size=len(body) + 1, column_names=numbered(n)),
-            options,
-            pyarrow.csv.ConvertOptions(null_values=NULLS, strings_can_be_null=True),
+    names, types = numbered(n), []
+    for some in in_parts(names):
+        convert = pyarrow.csv.ConvertOptions(
+            null_values=NULLS, strings_can_be_null=True, include_columns=some
         )
-    except pa.ArrowInvalid as error:
-        raise ValueError(str(error)) from None
-    return [(kind_of(type_) or "category", csv_type_name(type_)) for type_ in table.schema.types]
+        try:
+            types += read_cells(body, names, options, convert).schema.types
+        except pa.ArrowInvalid as error:
+            raise ValueError(str(error)) from None
+    return [(kind_of(type_) or "category", csv_type_name(type_)) for type_ in types]
+
+
+def in_parts(names: list[str]) -> list[list[str]]:
+    """Columns to be read at a time: pyarrow takes 9 kB for each, whatever is in them."""
+    return [names[k : k + AT_ONCE] for k in range(0, len(names), AT_ONCE)]
+
+
+def read_cells(text: bytes | memoryview, names: list[str], options: Any, convert: Any) -> pa.Table:
+    """Lines as a table of the columns that `convert` includes; `names` has all."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    how = pyarrow.csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names)
+    return pyarrow.csv.read_csv(pa.BufferReader(pa.py_buffer(text)), how, options, convert)
 
 
 def numbered(n: int) -> list[str]:

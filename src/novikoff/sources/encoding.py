@@ -19,6 +19,7 @@ from novikoff import _core
 from novikoff.rounding import INTEGER, Rounding, as_doubles, nearest_double
 from novikoff.sources.block import Csr, Floats, Labels, Matrix
 from novikoff.sources.columns import FEATURES, NUMERIC, Column, TableFeatures
+from novikoff.textlabels import TextLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -482,6 +483,9 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
     used = np.zeros(len(values), dtype=bool)
     used[codes] = True
     for k in np.flatnonzero(used).tolist():
+        if "\0" in values[k]:  # which NumPy drops at the end of a text
+            row = int(np.argmax(codes == k))
+            raise Unsound(row, f"the label {values[k]!r} in the column {name!r} has a NUL character")
         if len(values[k]) > 15 and INTEGER.fullmatch(values[k]) and not nearest_double(values[k])[1]:
             raise Unsound(
                 int(np.argmax(codes == k)),
@@ -501,7 +505,7 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
         kinds = is_text[codes]
         row = int(np.flatnonzero(kinds != kinds[0])[0])
         raise MixedLabels(row, values[codes[row]], bool(kinds[0]))
-    return np.asarray(np.array(values)[codes])
+    return TextLabels.coded(codes, values)
 
 
 def _number(text: str) -> float:

@@ -27,6 +27,11 @@ class Features(ABC):
     def n_columns(self) -> int:
         """Columns so far."""
 
+    @property
+    def grows(self) -> bool:
+        """Whether rows decide how many columns there are."""
+        return not self.fixed
+
     @abstractmethod
     def names(self, columns: Iterable[int]) -> list[str]:
         """What these columns are called."""
@@ -107,6 +112,10 @@ class NamedFeatures(Features):
     @property
     def n_columns(self) -> int:
         return self._vocabulary.size
+
+    @property
+    def grows(self) -> bool:
+        return not self.fixed and self.hash_bits is None
 
     def place(self, names: _core.Names | Iterable[str]) -> npt.NDArray[np.int64]:
         """The column of each name, −1 where it has none.

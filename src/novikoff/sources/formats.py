@@ -87,7 +87,8 @@ def open_source(
         all cores); `block_size`, bytes of text in a block; `labelled=False` when rows may come without
         labels; `skip_bad_lines=True` to pass over malformed lines, which `source.skipped` then counts and
         shows. All formats: `rounding="nearest"` to round integers and times that no double holds, with a
-        warning, instead of refusing them.
+        warning, instead of refusing them; `max_columns` (default 2²⁶), the most columns that rows may ask for
+        unless their number is declared, by `n_features`, `hash_bits` or `features`.
         LIBSVM: `zero_based` (default False), whether features are counted from 0; `n_features`, columns there
         are, when not as many as the largest index asks for.
         All others: `hash_bits`, 2**hash_bits columns instead of an exact vocabulary; `seed` of the hash.
@@ -167,7 +168,7 @@ def _opened(
         raise UnknownOption(unknown[0], format, sorted(known))
     source = opener(first, **fixed, **options)
     # what can only change how fast it goes, or what is refused, is left out
-    aside = ("n_jobs", "block_size", "max_line", "max_expansion", "labelled")
+    aside = ("n_jobs", "block_size", "max_line", "max_columns", "max_expansion", "labelled")
     source.options = {"format": format} | {k: v for k, v in sorted(options.items()) if k not in aside}
     if fixed["features"] is not None:
         source.options["of_model"] = True
@@ -178,7 +179,7 @@ def _recognised(stream: ByteStream, skip_lines: int) -> str:
     """The format, by the names of the files or else by how the first begins."""
     said = [format_of_name(name) for name in stream.names]
     if said[0] is None:
-        said[0] = _by_content(stream.head(HEAD), skip_lines)
+        said[0] = _by_content(*stream.beginning(HEAD, skip_lines, 0), skip_lines)
     if said[0] is None:
         raise ValueError(
             f"{stream.names[0]}: neither the name nor the first lines tell the format; name it by "
@@ -208,14 +209,15 @@ _LIBSVM = re.compile(
 _VW = re.compile(rb"\s*([-+.\deE]+\s+){0,3}[^\s|,{]*\|.*")
 
 
-def _by_content(head: bytes, skip_lines: int = 0) -> str | None:
+def _by_content(head: bytes, is_whole: bool, skip_lines: int = 0) -> str | None:
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
         return "arrow"
     lines = head.split(b"\n")
-    if len(head) >= HEAD:  # the last line is cut off, perhaps in a word
-        lines[-1] = b"".join(lines[-1].rsplit(None, 1)[:-1])
+    if not is_whole:  # the last line is cut off, perhaps in a word or a cell
+        cut = max(lines[-1].rfind(mark) for mark in (b" ", b"\t", b",")) + 1
+        lines[-1] = lines[-1][: max(cut, 1)]
     for line in lines[skip_lines:]:
         line = line.strip()
         if not line or line.startswith(b"#"):

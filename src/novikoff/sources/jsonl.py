@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from novikoff import _core
 from novikoff.parameters import PARAMETERS
-from novikoff.sources.bytestream import ByteStream
+from novikoff.sources.bytestream import MAX_COLUMNS, ByteStream
 from novikoff.sources.features import Features
 from novikoff.sources.named_text import BLOCK_SIZE, NamedParser, named_source
 from novikoff.sources.text import TextSource
@@ -29,6 +29,7 @@ def open_text(
     rounding: str = "never",
     n_jobs: int | None = -1,
     block_size: int = BLOCK_SIZE,
+    max_columns: int = MAX_COLUMNS,
 ) -> TextSource[NamedParser]:
     """A stream of JSON lines as a source; the parameters are those of `novikoff.open_source`.
 
@@ -58,4 +59,5 @@ def open_text(
         seed=seed,
         n_jobs=n_jobs,
         block_size=block_size,
+        max_columns=max_columns,
     )

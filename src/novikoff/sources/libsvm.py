@@ -14,9 +14,10 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.parameters import PARAMETERS
 from novikoff.sources.block import Csr, Labels
-from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths, check_whole
+from novikoff.sources.bytestream import MAX_COLUMNS, MAX_EXPANSION, MAX_LINE, ByteStream, Paths, check_whole
 from novikoff.sources.features import NumberedFeatures
-from novikoff.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource
+from novikoff.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, labels_of
+from novikoff.textlabels import TextLabels
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -32,10 +33,11 @@ def load(
     query_id: Literal[False] = ...,
     n_jobs: int | None = ...,
     max_line: int = ...,
+    max_columns: int = ...,
     max_expansion: int = ...,
     block_size: int = ...,
     rounding: str = ...,
-) -> tuple[sp.csr_array, Labels]: ...
+) -> tuple[sp.csr_array, npt.NDArray[Any]]: ...
 @overload
 def load(
     path: Paths,
@@ -46,10 +48,11 @@ def load(
     query_id: Literal[True],
     n_jobs: int | None = ...,
     max_line: int = ...,
+    max_columns: int = ...,
     max_expansion: int = ...,
     block_size: int = ...,
     rounding: str = ...,
-) -> tuple[sp.csr_array, Labels, npt.NDArray[np.int64]]: ...
+) -> tuple[sp.csr_array, npt.NDArray[Any], npt.NDArray[np.int64]]: ...
 def load(
     path: Paths,
     *,
@@ -59,10 +62,11 @@ def load(
     query_id: bool = False,
     n_jobs: int | None = None,
     max_line: int = MAX_LINE,
+    max_columns: int = MAX_COLUMNS,
     max_expansion: int = MAX_EXPANSION,
     block_size: int = BLOCK_SIZE,
     rounding: str = "never",
-) -> tuple[sp.csr_array, Labels] | tuple[sp.csr_array, Labels, npt.NDArray[np.int64]]:
+) -> tuple[sp.csr_array, npt.NDArray[Any]] | tuple[sp.csr_array, npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Read a file in LIBSVM (SVMlight) format.
 
     Every decimal is the double nearest to the text, as `float` would give; an integer, digits alone, is what
@@ -86,6 +90,9 @@ def load(
         Threads that parse; −1 for all cores. Never changes a result.
     max_line : default 64 MiB
         Longest line in bytes: a file with a longer one is taken for something else.
+    max_columns : default 2²⁶
+        Largest index, counted from 1, unless `n_features` is given: arrays over all columns, as those of a
+        model, would take their memory by one number in the file.
     max_expansion : default 1000
         How many times its size a compressed file may expand to; up to 64 MiB are never refused.
     block_size : default 2 MiB
@@ -99,7 +106,7 @@ def load(
         With sorted indices and no repeated ones.
     y : array of shape (n_rows,)
         int64 when every label is a whole number (up to 2^53), otherwise float64; str when they are
-        text.
+        text, or objects where the room of the longest for every row would be more than 16 MiB.
     qid : int64 array of shape (n_rows,)
         With `query_id` only.
 
@@ -124,6 +131,7 @@ def load(
     PARAMETERS["rounding"].check(rounding)
     single = _check(zero_based, n_features, dtype, n_jobs, block_size)
     stream = ByteStream(path, max_line=max_line, max_expansion=max_expansion)
+    check_whole("max_columns", max_columns, 1)
     limit = -1 if n_features is None else int(n_features)
 
     def make_parser(kind: str) -> _core.LibsvmRows:
@@ -131,6 +139,7 @@ def load(
             single=single,
             zero_based=bool(zero_based),
             n_features=limit,
+            max_columns=int(max_columns),
             kind=kind,
             round=rounding == "nearest",
         )
@@ -145,14 +154,15 @@ def load(
         plural = "file holds" if len(stream.names) == 1 else "files hold"
         raise ValueError(f"{stream.name}: expected at least one row, but the {plural} {what}.")
     columns = rows.largest + 1 if n_features is None else int(n_features)
-    labels, values, indices, indptr, qid = rows.take()
+    given, values, indices, indptr, qid = rows.take()
     import scipy.sparse as sp  # here: whoever reads from files by blocks does without it
 
     X = sp.csr_array((values, indices, indptr), shape=(len(indptr) - 1, columns))
     X.has_sorted_indices = True
     X.has_canonical_format = True
+    labels = labels_of(given)
     assert labels is not None  # they are required
-    y = labels if rows.kind == "text" else _whole(labels)
+    y = np.asarray(labels) if isinstance(labels, TextLabels) else _whole(labels)
     if query_id:
         return X, y, np.full(len(y), -1) if qid is None else qid
     return X, y
@@ -169,6 +179,7 @@ def open_text(
     rounding: str = "never",
     n_jobs: int | None = -1,
     block_size: int = BLOCK_SIZE,
+    max_columns: int = MAX_COLUMNS,
 ) -> TextSource[_core.LibsvmRows]:
     """A stream of LIBSVM text as a source; the parameters are those of `novikoff.open_source`."""
     PARAMETERS["rounding"].check(rounding)
@@ -196,6 +207,7 @@ def open_text(
         return _core.LibsvmRows(
             zero_based=features.zero_based,
             n_features=features.n_columns if features.strict else -1,
+            max_columns=int(max_columns) if features.grows else -1,
             label="required" if labelled else "optional",
             kind=kind,
             skip_bad=bool(skip_bad_lines),
@@ -210,6 +222,7 @@ def open_text(
         rows=_rows,
         n_jobs=n_jobs,
         block_size=block_size,
+        max_columns=max_columns,
     )
 
 
@@ -218,7 +231,7 @@ def _rows(
 ) -> tuple[Csr, Labels | None, None]:
     """What a parser has read, as a block has it."""
     largest = parser.largest
-    labels, values, indices, indptr, _ = parser.view() if reuse else parser.take()
+    given, values, indices, indptr, _ = parser.view() if reuse else parser.take()
     if not features.fixed:
         features.widen(largest + 1)
     elif largest >= features.n_columns:  # what the model has not met has no weight
@@ -226,7 +239,7 @@ def _rows(
         indptr = np.concatenate([[0], np.cumsum(known)]).astype(indptr.dtype)[indptr]
         values, indices = values[known], indices[known]
     X = Csr(values, indices, indptr, (len(indptr) - 1, features.n_columns))
-    return X, labels, None
+    return X, labels_of(given), None
 
 
 def _check(

@@ -10,7 +10,7 @@ from novikoff.parameters import PARAMETERS
 from novikoff.sources.block import Csr, Floats, Labels
 from novikoff.sources.bytestream import ByteStream
 from novikoff.sources.features import Features, NamedFeatures
-from novikoff.sources.text import TextSource
+from novikoff.sources.text import TextSource, labels_of
 
 BLOCK_SIZE = 1 << 22  # a larger block asks for the column of a name less often
 
@@ -27,6 +27,7 @@ def named_source(
     seed: int | None,
     n_jobs: int | None,
     block_size: int,
+    max_columns: int,
 ) -> TextSource[NamedParser]:
     """A stream of lines as a source whose columns are those of its names, exact or hashed."""
     return TextSource(
@@ -37,6 +38,7 @@ def named_source(
         rows=_rows,
         n_jobs=n_jobs,
         block_size=block_size,
+        max_columns=max_columns,
     )
 
 
@@ -59,7 +61,7 @@ def _checked(name: str, features: Features | None, hash_bits: int | None, seed: 
 
 def _rows(parser: NamedParser, features: Any, reuse: bool) -> tuple[Csr, Labels | None, Floats | None]:
     """What a parser has read, over the columns of its names."""
-    labels, weights, data, indices, indptr, names = parser.view() if reuse else parser.take()
+    given, weights, data, indices, indptr, names = parser.view() if reuse else parser.take()
     data, indices, indptr = _core.recolumn(data, indices, indptr, features.place(names))
     X = Csr(data, indices, indptr, (len(indptr) - 1, features.n_columns), is_sorted=False)
-    return X, labels, weights
+    return X, labels_of(given), weights

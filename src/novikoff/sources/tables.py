@@ -25,7 +25,15 @@ from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
 from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Floats, Labels
-from novikoff.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Lines, Paths, check_whole
+from novikoff.sources.bytestream import (
+    MAX_COLUMNS,
+    MAX_EXPANSION,
+    MAX_LINE,
+    ByteStream,
+    Lines,
+    Paths,
+    check_whole,
+)
 from novikoff.sources.columnar import ColumnarFile
 from novikoff.sources.columns import TableFeatures, recipe
 from novikoff.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
@@ -41,7 +49,8 @@ from novikoff.sources.encoding import (
 )
 from novikoff.sources.features import Features, NamedFeatures
 from novikoff.sources.source import Skipped, Source, ending
-from novikoff.sources.text import no_rows
+from novikoff.sources.text import check_columns, no_rows
+from novikoff.textlabels import TextLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,6 +112,8 @@ class TableSource(Source):
         Bytes of text, or of numbers, that a block has about. Never changes a result.
     n_jobs : default −1
         Threads that read; −1 for all cores. Never changes a result.
+    max_columns : default 2²⁶
+        Most columns that rows may ask for.
     max_line, max_expansion :
         As in `ByteStream`.
 
@@ -145,12 +156,14 @@ class TableSource(Source):
         block_size: int = BLOCK_SIZE,
         n_jobs: int | None = -1,
         max_line: int = MAX_LINE,
+        max_columns: int = MAX_COLUMNS,
         max_expansion: int = MAX_EXPANSION,
     ) -> None:
         _need_pyarrow()
         for name, value, low in (
             ("skip_lines", skip_lines, 0),
             ("block_size", block_size, 1),
+            ("max_columns", max_columns, 1),
         ):
             check_whole(name, value, low)
         if not isinstance(ngrams, int | np.integer) or not 1 <= ngrams <= 5:
@@ -175,8 +188,8 @@ class TableSource(Source):
         self._rounding = rounding
         self._label_optional, self._skip_bad = not labelled, bool(skip_bad_lines)
         self._block_size, self._n_jobs = int(block_size), n_jobs
-        self._skip_lines = int(skip_lines)
-        head = self._stream.head(HEAD)
+        self._skip_lines, self._max_columns = int(skip_lines), int(max_columns)
+        head, is_whole = self._stream.beginning(HEAD, self._skip_lines, 2)
         self.format = _recognised(format, self._stream.names[0], head)
         self._look: Look | None = None
         self._first: ColumnarFile | None = None  # a pipe that has been opened
@@ -184,7 +197,7 @@ class TableSource(Source):
             if self.format in ("csv", "tsv"):
                 self._look = look(
                     head,
-                    whole=len(head) < HEAD,
+                    whole=is_whole,
                     tsv=self.format == "tsv",
                     skip_lines=self._skip_lines,
                     header=header,
@@ -241,7 +254,7 @@ class TableSource(Source):
         part = None
         for part in read:
             if part.labels is not None and len(part.labels):
-                this = part.labels.dtype.kind == "U"
+                this = isinstance(part.labels, TextLabels)
                 if is_text is None:
                     is_text = this
                 elif this != is_text:
@@ -250,6 +263,7 @@ class TableSource(Source):
                 where = part.where(part.rounded.row)
                 self.rounded.add(part.rounded.count, f"{part.rounded.first}, {where}")
             X = placed(part.local, self.features)
+            check_columns(self.features, self._max_columns, partial(part.where, X.shape[0] - 1))
             yield Block(X, part.labels, part.weights, part.consumed, part.where)
             if buffers is not None and part.local.dense is not None:
                 buffers.give_back(part.local.dense)

@@ -14,9 +14,10 @@ from novikoff.model import threads
 from novikoff.parameters import PARAMETERS
 from novikoff.rounding import Rounding
 from novikoff.sources.block import Block, Floats, Labels, Matrix
-from novikoff.sources.bytestream import ByteStream, Lines, check_whole
+from novikoff.sources.bytestream import MAX_COLUMNS, ByteStream, Lines, check_whole
 from novikoff.sources.features import Features
 from novikoff.sources.source import Skipped, Source, ending
+from novikoff.textlabels import TextLabels
 
 BLOCK_SIZE = 1 << 21  # enough that handing blocks over costs little
 
@@ -224,6 +225,8 @@ class TextSource(Source, Generic[P]):
         result.
     block_size : default 2 MiB
         Bytes of text in a block. Never changes a result.
+    max_columns : default 2²⁶
+        Most columns that rows may ask for.
     """
 
     def __init__(
@@ -236,14 +239,16 @@ class TextSource(Source, Generic[P]):
         rows: Callable[[P, Any, bool], tuple[Matrix, Labels | None, Floats | None]],
         n_jobs: int | None = -1,
         block_size: int = BLOCK_SIZE,
+        max_columns: int = MAX_COLUMNS,
     ) -> None:
         PARAMETERS["n_jobs"].check(n_jobs)
+        check_whole("max_columns", max_columns, 1)
         check_whole("block_size", block_size, 1)
         self.name, self.format, self.features = stream.name, format, features
         self.size, self.can_reread = stream.size, stream.can_reread
         self.files = tuple(stream.names) if stream.can_reread else ()
         self.skipped, self.rounded = Skipped(), Rounding()
-        self._stream, self._rows = stream, rows
+        self._stream, self._rows, self._max_columns = stream, rows, int(max_columns)
         self._parsed = ParsedInOrder(stream, make_parser, n_jobs, int(block_size))
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
@@ -266,6 +271,7 @@ class TextSource(Source, Generic[P]):
                     f"{self._parsed.kind}; all labels must be numbers, or all text."
                 )
             X, labels, weights = self._rows(parser, self.features, reuse)
+            check_columns(self.features, self._max_columns, partial(where, parser.n - 1))
             yield Block(X, labels, weights, parsed.consumed, where)
         if n_rows == 0:
             raise no_rows(self.name, self.skipped)
@@ -273,6 +279,20 @@ class TextSource(Source, Generic[P]):
 
     def digest(self) -> str:
         return self._stream.digest()
+
+
+def check_columns(features: Features, most: int, where: Callable[[], str]) -> None:
+    """Refuse rows that have asked for more columns than that."""
+    if features.grows and features.n_columns > most:
+        raise ValueError(
+            f"{where()}: there are {features.n_columns:,} features by now, more than max_columns={most}; "
+            "raise max_columns if that is right."
+        )
+
+
+def labels_of(given: Any) -> Labels | None:
+    """Labels as a parser gives them: numbers, or codes and the texts that they stand for."""
+    return TextLabels(*given) if isinstance(given, tuple) else given
 
 
 class NoRows(ValueError):

@@ -18,6 +18,7 @@ from novikoff.sources.features import NamedFeatures
 from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
 from novikoff.structured.sequences import Ids, Sequences, check_labels
 from novikoff.structured.templates import Templates
+from novikoff.textlabels import text_array
 
 Layout = dict[str, Any]  # what a model file keeps of the file that it was trained on
 
@@ -135,9 +136,10 @@ class SentenceFile:
         if not self.labelled:
             return sequences, None, np.zeros(0, dtype=np.str_)
         check_labels(self.label_values, f"{self.name}: ")
-        classes, places = np.unique(np.array(self.label_values, dtype=np.str_), return_inverse=True)
+        classes = text_array(sorted(self.label_values))
+        places = {label: k for k, label in enumerate(classes.tolist())}
         numbers = np.concatenate([labels for _, labels in parts if labels is not None])
-        return sequences, places.astype(np.int32)[numbers], classes
+        return sequences, np.array([places[v] for v in self.label_values], dtype=np.int32)[numbers], classes
 
     def digest(self) -> str:
         """As of `ByteStream`."""

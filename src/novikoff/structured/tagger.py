@@ -19,6 +19,7 @@ from novikoff.structured import reading, tagging
 from novikoff.structured.chainweights import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.structured.expansion import SequenceFeatures, TemplateFeatures
 from novikoff.structured.sequences import Floats, Sequences
+from novikoff.textlabels import taken
 from novikoff.training import Record, Run
 
 Labels = npt.NDArray[Any]
@@ -153,7 +154,7 @@ class Tagger:
     def tag(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
         """The labels of each sentence."""
         x = self.sequences(X)
-        return x.parts(self.classes[tagging.tag(self.scorer, x, n_jobs)].tolist())
+        return x.parts(taken(self.classes, tagging.tag(self.scorer, x, n_jobs)).tolist())
 
     def scores(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
         """For each sentence an array (tokens, labels): the score of the best labelling with that label there.

@@ -21,6 +21,7 @@ from novikoff.model import Floats, Scorer
 from novikoff.outfile import replacing
 from novikoff.outward import root_up
 from novikoff.targets import label_array
+from novikoff.textlabels import taken
 from novikoff.theory import wholes
 from novikoff.theory.problem import Problem, read_problem
 from novikoff.theory.separability import Watch, decide
@@ -303,7 +304,7 @@ def _combined(problem: Problem, rows: Any, rivals: Any, weights: Floats) -> tupl
     """‖Σ α z‖² and Σα, exactly."""
     used, places = np.unique(rows, return_inverse=True)
     part = problem.some(used)
-    labels = part.classes[part.labels]
+    labels = taken(part.classes, part.labels)
     beside = checker.Checker(_content(problem, "positive", "", []), checker.Data(part.X, labels))
     bits = checker.bits_of(weights)
     numbers = checker.wholes(weights, bits).tolist()
@@ -374,7 +375,7 @@ def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str, claim:
     if ties == "positive":
         return int(np.count_nonzero(scorer.predict(problem.X) != problem.labels))
     content = _content(problem, ties, "", [])
-    beside = checker.Checker(content, checker.Data(problem.X, problem.classes[problem.labels]))
+    beside = checker.Checker(content, checker.Data(problem.X, taken(problem.classes, problem.labels)))
     w, rows = beside.model(claim), np.arange(problem.n_rows)
     with np.errstate(all="ignore"):  # ties between float scores are not exact ones: the checker's are
         return int(beside.wrong(w, rows).any(axis=1).sum())
@@ -410,7 +411,7 @@ def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
         "rows": support[used].tolist(),
         "alpha": alpha[used].T.tolist(),
     }
-    rows = checker.Data(problem.X, problem.classes[problem.labels])
+    rows = checker.Data(problem.X, taken(problem.classes, problem.labels))
     beside = checker.Checker(_content(problem, ties, "", []), rows)
     scores, square = beside.dual(claim)
     least, row = min((beside.gap(scores, row), row) for row in range(problem.n_rows))
