@@ -236,7 +236,7 @@ def steps(path: Path) -> Iterator[str]:
         sentence = [[["w=the"], ["w=dog"]]] if tagged.features is None else [[("the",), ("dog",)]]
         tagged.predict(sentence)
         yield "predict"
-        inspect._tagger(path, 5, True)
+        inspect._tagger(path, 5, True, False)
         yield "inspect"
         tagged.save(again)
         yield "save"

@@ -458,7 +458,7 @@ def native_templates() -> None:
         *(lambda i, k=k: expand(i, k) for k in range(THREADS)),
         lambda i: (index.size, index.met(0), index.names(np.arange(min(index.size, 20)))),
         lambda i: (index.values(0), index.state(), index.waiting(0, tokens)),
-        lambda i: line_parser.parse(text, index),
+        lambda i: line_parser.parse(text),
     )
     assert len(set(index.names(np.arange(index.size)))) == index.size
 

@@ -132,6 +132,13 @@ def in_memory_order(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.require(a, requirements=["C", "A"])
 
 
+def aligned(X: Any) -> Any:
+    """An array or CSR matrix as the core can read it; a copy where it came over a network, anywhere in a buffer."""
+    if X is None or not isinstance(X, np.ndarray):
+        return X if X is None else with_one_index_width(X)
+    return np.require(X, requirements=["A"])
+
+
 def exact_rows(X: Any, rounding: Rounding) -> Any:
     """`X` as a sparse matrix or an array of real numbers, each of which a double holds.
 

@@ -107,7 +107,8 @@ class MixingCheckpoint(Keeping):
         )  # not in an earlier version's
         copies = count(facts, "copies") if "copies" in facts else 0
         weighted = "weighted" in facts and fact(facts, "weighted", bool)
-        return MixingState(table, standing, orders, records(facts), run, known, copies, weighted)
+        history = records(facts, lists=True)
+        return MixingState(table, standing, orders, history, run, known, copies, weighted)
 
 
 def _counts(part: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.arrays import digest_of
+from novikoff.arrays import aligned, digest_of
 from novikoff.mixing import Ask, Method, Outcome, Standing, Table
 from novikoff.shardtraining import generator_at
 from novikoff.structured import tagging
@@ -33,6 +33,12 @@ class SentenceShard:
     name: str  # for messages: "sentences 0 to 99", "train.txt"
     x: Sequences
     labels: Ids
+
+    def __post_init__(self) -> None:
+        parts = self.x.starts, self.x.indptr, self.x.ids, self.x.values
+        if not all(part is None or part.flags.aligned for part in (*parts, self.labels)):
+            object.__setattr__(self, "x", Sequences(*map(aligned, parts)))
+            object.__setattr__(self, "labels", aligned(self.labels))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another worker only the arrays go, not what native code made of them."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.arrays import digest_of
+from novikoff.arrays import aligned, digest_of
 from novikoff.labels import Labels, Renaming, StreamClasses
 from novikoff.ledger import Ledger
 from novikoff.mixing import Ask, Method, Outcome, Standing, Table
@@ -53,6 +53,13 @@ class RowShard(Shard):
     X: Any
     labels: Ints
     weights: Floats | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("X", "labels", "weights"):
+            object.__setattr__(self, name, aligned(getattr(self, name)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowShard, (self.name, self.X, self.labels, self.weights)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]

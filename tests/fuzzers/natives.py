@@ -189,8 +189,11 @@ def sentences(rng: Rng) -> Call:
         if features > 1000:
             return
         allowed = np.ones(4, np.uint8), np.ones(2, np.uint8), np.ones(2, np.uint8)
-        at, label = np.arange(features + 1, dtype=np.int64), np.zeros(features, np.int32)
-        scorer = _core.TaggerScorer(2, at, label, np.ones(features), np.zeros((2, 8)), *allowed)
+        used, label = np.arange(features, dtype=np.int64), np.zeros(features, np.int32)
+        at = np.arange(features + 1, dtype=np.int64)
+        scorer = _core.TaggerScorer(
+            2, features, used, at, label, np.ones(features), np.zeros((2, 8)), *allowed
+        )
         scorer.tag(x, 0, n, np.zeros(len(indptr) - 1, np.int32))
         scorer.gaps(x, labels, 0, n, np.zeros(n))
 
@@ -207,12 +210,13 @@ def sentences(rng: Rng) -> Call:
 
 def scorer(rng: Rng) -> Call:
     def use(*parts: Any) -> None:
-        made = _core.TaggerScorer(2, *parts)
+        made = _core.TaggerScorer(2, 3, *parts)
         x = _core.Sentences(np.array([0, 2]), np.array([0, 1, 2]), np.array([0, 1], np.int32), None)
         made.tag(x, 0, 1, np.zeros(2, np.int32))
 
     allowed = [np.ones(4, np.uint8), np.ones(2, np.uint8), np.ones(2, np.uint8)]
-    return use, [np.array([0, 1, 3]), np.array([0, 0, 1], np.int32), np.ones(3), np.zeros((2, 8)), *allowed]
+    used, at = np.array([0, 2]), np.array([0, 1, 3])
+    return use, [used, at, np.array([0, 0, 1], np.int32), np.ones(3), np.zeros((2, 8)), *allowed]
 
 
 def tagged(rng: Rng) -> Call:

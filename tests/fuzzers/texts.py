@@ -133,7 +133,7 @@ def row(X: Any, i: int) -> Any:
 
 
 def part(values: Any, i: int) -> Any:
-    return None if values is None else values[i].item()
+    return None if values is None else values.tolist()[i]
 
 
 def same(a: Any, b: Any) -> bool:

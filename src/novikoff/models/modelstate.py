@@ -345,13 +345,17 @@ def run_state(run: Run) -> State:
     return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
 
 
-def records(facts: Facts) -> list[Record]:
-    """A history: of each epoch numbers by name."""
+def records(facts: Facts, *, lists: bool = False) -> list[Record]:
+    """A history: of each epoch numbers by name; `lists`: and lists of numbers, one for each shard."""
+
+    def sound(value: Any) -> bool:
+        if lists and type(value) is list:
+            return all(type(v) is not list and sound(v) for v in value)
+        return type(value) is float or (type(value) is int and -MOST <= value <= MOST)
+
     history: list[Record] = fact(facts, "history", list)
     for record in history:
-        good = isinstance(record, dict) and all(
-            type(v) is float or (type(v) is int and -MOST <= v <= MOST) for v in record.values()
-        )
+        good = isinstance(record, dict) and all(map(sound, record.values()))
         if not good or not {"mistakes", "updates"} <= record.keys():
             raise ValueError(f"history has {_short(record)}, expected numbers with mistakes and updates")
     return history
