@@ -133,7 +133,7 @@ def in_memory_order(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def aligned(X: Any) -> Any:
-    """An array or CSR matrix as the core can read it; a copy where it came over a network, anywhere in a buffer."""
+    """An array or CSR matrix that the core can read; a copy where a network put it anywhere in a buffer."""
     if X is None or not isinstance(X, np.ndarray):
         return X if X is None else with_one_index_width(X)
     return np.require(X, requirements=["A"])
