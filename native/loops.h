@@ -94,7 +94,7 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {},
         const auto row = rows.template approach<Binary>(i, to);
         const int64_t y = v.labels[i];
         if (First) {
-            Problem problem = row.valid(rows.d) ? Problem::none : Problem::bad_index;  // d: no more than there are weights
+            Problem problem = row.valid(m.features) ? Problem::none : Problem::bad_index;
             if (problem == Problem::none) {
                 const double norm2 = scores_and_norm<Binary>(row, m, s, digest, &hash);
                 if (!m.familiar(row, norm2, v.weight(i))) {
