@@ -420,7 +420,8 @@ def test_a_worker_killed_and_one_added_change_no_bit(client, monkeypatch, tmp_pa
     assert left_behind(client) == []
 
 
-def test_a_cluster_without_workers_is_refused():
+def test_a_cluster_without_workers_is_refused(monkeypatch):
+    monkeypatch.setattr("novikoff.dask.cluster.WORKERS", "1ms")
     X, y = noisy()
     with (
         local_cluster(0) as cluster,

@@ -179,6 +179,7 @@ def test_a_cluster_that_is_not_there_or_has_no_workers(monkeypatch):
         hurried.setattr("novikoff.dask.cluster.ANSWER", "100ms")
         said = error_of("fit", "--dask", "tcp://127.0.0.1:1", *FILES)
     assert "there is no scheduler at 'tcp://127.0.0.1:1'" in said
+    monkeypatch.setattr("novikoff.dask.cluster.WORKERS", "1ms")
     with local_cluster(0) as empty, dask.config.set(credentials(empty.security)):
         said = error_of("fit", "--dask", empty.scheduler_address, *FILES)
     assert "has no workers: start some with" in said

@@ -23,6 +23,7 @@ from novikoff.checkpoint import Keeping
 from novikoff.model import threads
 
 ANSWER = "10s"  # how long a scheduler may take to answer
+WORKERS = "10s"  # and how long the first worker, which may be starting or coming back
 LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # weights and names are sent on purpose
 
 
@@ -54,11 +55,13 @@ def connected(given: Any = None) -> Iterator[Client]:
             raise TypeError(
                 "the client is asynchronous: a fit needs one that waits, Client(asynchronous=False)."
             )
-        if not given.scheduler_info(n_workers=-1)["workers"]:
+        try:
+            given.wait_for_workers(1, timeout=WORKERS)
+        except TimeoutError:
             raise ClusterError(
                 f"the cluster at {address(given)} has no workers: start some with `dask worker "
                 f"{address(given)}`, or wait for them with client.wait_for_workers(1)."
-            )
+            ) from None
         yield given
 
 
