@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hindsight import at_hand, read
-from novikoff.budget import budget_learner
-from novikoff.kernels import NamedKernel
+from novikoff.kernel.budget import budget_learner
+from novikoff.kernel.kernels import NamedKernel
 
 GAMMA = {"ijcnn1": 2.0, "a9a": 0.05}
 BUDGETS = (100, 300, 1000)

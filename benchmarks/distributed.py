@@ -19,9 +19,9 @@ from benchmarks.sparse import rows, zipf_columns
 from benchmarks.table import Row, skipped, span
 from novikoff import Perceptron
 from novikoff.dask import DistributedPerceptron
-from novikoff.mixing import cuts
-from novikoff.model import Settings
-from novikoff.shardtraining import LinearMethod, RowShard
+from novikoff.distributed.linear_shard import LinearMethod, RowShard
+from novikoff.distributed.mixing import cuts
+from novikoff.training.weights import Settings
 
 CACHE = 32 << 20  # the processor's last
 SHARDS = 8

@@ -19,10 +19,11 @@ from sklearn.linear_model import Perceptron as PeerPerceptron
 from benchmarks.exactness import DATA
 from benchmarks.table import Row, faster, skipped, span
 from benchmarks.timing import interleave
-from novikoff import load, open_source, streaming
-from novikoff.labels import StreamClasses
-from novikoff.model import Settings
-from novikoff.training import Plan
+from novikoff import load, open_source
+from novikoff.data.labels import StreamClasses
+from novikoff.training import streaming
+from novikoff.training.linear import Plan
+from novikoff.training.weights import Settings
 
 ROWS = 1_670_000  # about 600 MB
 WABBIT = "import sys, vowpalwabbit; vowpalwabbit.Workspace(sys.argv[1], enable_logging=False)"

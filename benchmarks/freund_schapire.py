@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hindsight import DATA
-from novikoff import dualtraining
-from novikoff.dualmodel import DualModel
-from novikoff.kernels import NamedKernel
-from novikoff.training import Plan
+from novikoff.kernel import dual_training as dualtraining
+from novikoff.kernel.dual_model import DualModel
+from novikoff.kernel.kernels import NamedKernel
+from novikoff.training.linear import Plan
 
 EPOCHS = (0.1, 1, 2, 3, 4, 10)
 WAYS = ("last", "averaged", "voted")

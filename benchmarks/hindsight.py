@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from novikoff import Perceptron
+from novikoff.proof.problem import read_problem
 from novikoff.theory.hindsight import Hindsight, solve
-from novikoff.theory.problem import read_problem
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FILES = {

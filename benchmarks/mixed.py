@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hindsight import DATA, FILES, read, read_file
-from novikoff import mixing
-from novikoff.labels import number
-from novikoff.model import Model, Settings
-from novikoff.shardtraining import LinearMethod, RowShard, order_states
+from novikoff.data.labels import number
+from novikoff.distributed import mixing
+from novikoff.distributed.linear_shard import LinearMethod, RowShard, order_states
+from novikoff.training.weights import Model, Settings
 
 SHARDS = (2, 8, 32)
 MANY = (128, 512)  # where there are rows enough

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.mixing import FAN_IN, groups
+from novikoff.distributed.mixing import FAN_IN, groups
 
 SLICE, SLICES = 1 << 23, 64  # as novikoff.dask cuts the table
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 100, 128, 256, 512, 1000)

@@ -23,11 +23,11 @@ from benchmarks.tagging_peers import (
     crfsuite_train,
 )
 from novikoff import SequenceTagger, load_model
-from novikoff.sources.bytestream import ByteStream
-from novikoff.structured import tagging
-from novikoff.structured.conll import open_sentences
-from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.tagger import Tagger
+from novikoff.data.sources.bytestream import ByteStream
+from novikoff.tagging import training as tagging
+from novikoff.tagging.conll import open_sentences
+from novikoff.tagging.features import TemplateFeatures
+from novikoff.tagging.tagger import Tagger
 
 CONLL = DATA / "conll2000"
 EWT = DATA / "ud_english_ewt"

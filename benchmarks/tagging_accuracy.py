@@ -14,9 +14,9 @@ from typing import Any
 from benchmarks.tagging import CONLL, EWT, nltk_accuracy, peer, unpacked
 from benchmarks.tagging_peers import attributes, columns, crfsuite_tagger, crfsuite_train, words
 from novikoff import SequenceTagger
-from novikoff.structured.chunks import chunk_scores
-from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.templates import Templates
+from novikoff.tagging.chunks import chunk_scores
+from novikoff.tagging.features import TemplateFeatures
+from novikoff.tagging.templates import Templates
 
 SEEDS = range(5)
 

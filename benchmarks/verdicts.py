@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.arrays import read_matrix
-from novikoff.sources.block import gather
-from novikoff.sources.formats import open_source
+from novikoff.data.arrays import read_matrix
+from novikoff.data.sources.block import gather
+from novikoff.data.sources.formats import open_source
 from novikoff.theory import certify, max_margin, separability
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.models.modelfile import kind_of_file, read_file, write_file
+from novikoff.modelfile.container import kind_of_file, read_file, write_file
 
 FILES = Path(__file__).parent / "files" / "0.1.0"
 BITS = 28
@@ -202,7 +202,7 @@ def steps(path: Path) -> Iterator[str]:
 
     kind, again = kind_of_file(path), path.with_suffix(".again")
     if kind == "checkpoint":
-        from novikoff.models import modelstate
+        from novikoff.modelfile import state as modelstate
 
         facts, arrays = read_file(path, kind)
         model = modelstate.model_from_state(facts["model"], modelstate.sub("model", arrays))
@@ -210,7 +210,7 @@ def steps(path: Path) -> Iterator[str]:
         facts, arrays = modelstate.model_state(model, under_way=True)
         yield "save"
     elif kind is None:
-        from novikoff.models.textmodel import from_text, to_text
+        from novikoff.linear.text import from_text, to_text
 
         read = from_text(path.read_text(encoding="utf-8"))
         yield "load"

@@ -50,7 +50,7 @@ def root(q, bits=200):
 
 
 def vectors(X, y, *, bias=0.0, weights=None, unit=False, classes=2):
-    """The z of `novikoff.theory.problem` as fractions; `unit` scales rows to norm 1, up to 2⁻²⁰⁰."""
+    """The z of `novikoff.proof.problem` as fractions; `unit` scales rows to norm 1, up to 2⁻²⁰⁰."""
     found = []
     for i, (row, label) in enumerate(zip(X, y, strict=True)):
         x = [Fraction(float(v)) for v in row] + ([Fraction(bias)] if bias else [])

@@ -160,7 +160,7 @@ def see_structured(path: Path, *, examples: Any, outputs: Any) -> Seen:
 
 
 def see_text(path: Path) -> Seen:
-    from novikoff.models.textmodel import from_text
+    from novikoff.linear.text import from_text
 
     model = from_text(path.read_text(encoding="utf-8"))
     return {"classes": model.classes, "weights": model.weights(), "predictions": model.predict(X)}
@@ -258,7 +258,7 @@ def structure(problem: Any, examples: Any, outputs: Any, **parameters: Any) -> K
 
 
 def as_text(path: Path) -> None:
-    from novikoff.models.textmodel import to_text
+    from novikoff.linear.text import to_text
 
     model = Perceptron(order="cyclic", average=True, max_epochs=4).fit(X, THREE)
     path.write_text(to_text(model.to_linear()), encoding="utf-8")
@@ -269,11 +269,11 @@ def certificate(make: Callable[[], Any], X: Any = X, y: Any = TWO) -> Kind:
 
 
 def _stream(folder: Path, watch: Any = None) -> Any:
-    from novikoff import streaming
-    from novikoff.checkpoint import Checkpoint
-    from novikoff.labels import StreamClasses
-    from novikoff.model import Settings
-    from novikoff.training import Plan
+    from novikoff.data.labels import StreamClasses
+    from novikoff.training import streaming
+    from novikoff.training.checkpoint import Checkpoint
+    from novikoff.training.linear import Plan
+    from novikoff.training.weights import Settings
 
     data = folder / "rows.svm"
     data.write_text(ROWS["libsvm"])

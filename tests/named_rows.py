@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from novikoff import _core
-from novikoff.sources.features import NamedFeatures
+from novikoff.data.sources.features import NamedFeatures
 
 
 def plain(data, indices, indptr, names):

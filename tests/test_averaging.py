@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from novikoff import OnlinePerceptron, Perceptron, VotedPerceptron
-from novikoff.averaging import mean_weights, per_visit
-from novikoff.reference import Twin
+from novikoff.reference.linear import Twin
+from novikoff.training.averaging import mean_weights, per_visit
 
 # Most of these data cannot be separated, and the fit rightly says so.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

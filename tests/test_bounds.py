@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from novikoff import Perceptron, VotedPerceptron
-from novikoff.reference import Twin
+from novikoff.proof.problem import read_problem
+from novikoff.reference.linear import Twin
 from novikoff.theory import (
     best_in_hindsight,
     bounds,
@@ -26,7 +27,6 @@ from novikoff.theory import (
     trace,
 )
 from novikoff.theory.hindsight import best_length, bound_at
-from novikoff.theory.problem import read_problem
 from strategies import datasets, integers, separable, sparse
 from test_geometry import SIX, SIX_Y
 

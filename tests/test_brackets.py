@@ -11,7 +11,7 @@ from scipy import sparse
 
 from fraction_minnorm import dot, nearest_square, vectors
 from novikoff import KernelPerceptron, Perceptron, VotedPerceptron
-from novikoff.outward import at_least, at_most, ceil_text, down, floor_text, root_down, root_up, up
+from novikoff.exact.outward import at_least, at_most, ceil_text, down, floor_text, root_down, root_up, up
 from novikoff.theory import bounds, margin, max_margin, radius
 from strategies import datasets
 
@@ -135,8 +135,8 @@ def test_six_points_have_whole_bounds():
 )
 def test_drift_is_at_least_what_rounding_has_done_to_w(data, rule, bias):
     """‖w − Σ τ·y·x̃‖ ≤ drift for the steps that were made, and 0 where no operation rounded."""
-    from novikoff import training
-    from novikoff.model import Settings
+    from novikoff.training import linear as training
+    from novikoff.training.weights import Settings
 
     X, y = data
     settings = Settings(rule=rule, margin=0.3, bias_square=bias**2)

@@ -9,11 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from novikoff import _core
-from novikoff.budget import budget_learner
-from novikoff.dual import DualLearner
-from novikoff.dualmodel import DualModel
-from novikoff.kernels import FunctionKernel, NamedKernel, PrecomputedKernel
-from novikoff.reference_budget import POLICIES, BudgetTwin
+from novikoff.kernel.budget import budget_learner
+from novikoff.kernel.dual import DualLearner
+from novikoff.kernel.dual_model import DualModel
+from novikoff.kernel.kernels import FunctionKernel, NamedKernel, PrecomputedKernel
+from novikoff.reference.budget import POLICIES, BudgetTwin
 from strategies import datasets, integers, plain
 
 KERNELS = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from novikoff import KernelPerceptron, OnlineKernelPerceptron
-from novikoff.reference_budget import POLICIES
+from novikoff.reference.budget import POLICIES
 from strategies import datasets, integers
 from test_real_data import load
 

@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 import novikoff
 from novikoff import KernelModel, KernelPerceptron, OnlineKernelPerceptron, Perceptron
 from novikoff.cli.app import make_app
-from novikoff.dualmodel import DualModel
-from novikoff.models import modelfile
-from novikoff.reference_budget import POLICIES
+from novikoff.kernel.dual_model import DualModel
+from novikoff.modelfile import container as modelfile
+from novikoff.reference.budget import POLICIES
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 APP = make_app(("fit", "predict", "evaluate", "inspect"))
@@ -150,7 +150,7 @@ def test_an_average_that_is_not_there(tmp_path):
 
 def test_what_was_learned_before_an_interrupt_can_be_saved(tmp_path, monkeypatch):
     """The numbers of supports are those of rows that were given, wherever the interrupt came."""
-    from novikoff.budget import _RowLearner
+    from novikoff.kernel.budget import _RowLearner
 
     X, y = points()
     visit = _RowLearner._visit

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from typer.testing import CliRunner
 
-from novikoff import KernelPerceptron, budgetstreaming, open_source
+from novikoff import KernelPerceptron, open_source
 from novikoff.cli.app import make_app
-from novikoff.kernelfitting import KernelSettings
-from novikoff.kernels import Spread
-from novikoff.labels import StreamClasses
-from novikoff.parameters import KERNEL_PARAMETERS
-from novikoff.reference_budget import POLICIES
-from novikoff.training import Plan
+from novikoff.data.labels import StreamClasses
+from novikoff.kernel import budget_streaming as budgetstreaming
+from novikoff.kernel.fitting import KernelSettings
+from novikoff.kernel.kernels import Spread
+from novikoff.parameters.table import KERNEL_PARAMETERS
+from novikoff.reference.budget import POLICIES
+from novikoff.training.linear import Plan
 
 
 def text(X, y):

@@ -15,8 +15,9 @@ import novikoff
 from novikoff import Perceptron, checker
 from novikoff.checker import Refused
 from novikoff.cli.app import make_app
-from novikoff.theory import certificates, certify, read_certificate, trace
-from novikoff.theory.verdicts import Undecided
+from novikoff.proof import certificates
+from novikoff.proof.verdicts import Undecided
+from novikoff.theory import certify, read_certificate, trace
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
 VERIFIED = "verified, each number in the file read as the nearest double:"

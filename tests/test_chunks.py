@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from seqeval.metrics import classification_report, f1_score, precision_score, recall_score
 from seqeval.metrics.sequence_labeling import get_entities
 
-from novikoff.structured.chunks import chunk_scores, spell_chunks
+from novikoff.tagging.chunks import chunk_scores, spell_chunks
 
 LABELS = ["O", *(f"{place}-{name}" for place in "BIES" for name in ("NP", "VP", "A-B"))]
 

@@ -19,8 +19,8 @@ import novikoff
 from children import with_small_files
 from novikoff.cli import progress
 from novikoff.cli.app import COMMANDS, make_app
-from novikoff.models.loading import load_model
-from novikoff.parameters import FILE_PARAMETERS
+from novikoff.loading import load_model
+from novikoff.parameters.table import FILE_PARAMETERS
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 APP = make_app()
@@ -598,7 +598,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_bar_is_shown_to_terminals_only(monkeypatch):
-    from novikoff.streaming import Progress
+    from novikoff.training.streaming import Progress
 
     for terminal, wanted in ((Terminal(), True), (Terminal(), False), (io.StringIO(), True)):
         monkeypatch.setattr(sys, "stderr", terminal)

@@ -24,8 +24,8 @@ import novikoff
 from children import PATIENCE, Child, with_small_files
 from novikoff.cli import progress
 from novikoff.cli.app import make_app
-from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.templates import Templates
+from novikoff.tagging.features import TemplateFeatures
+from novikoff.tagging.templates import Templates
 
 APP = make_app(("tag", "inspect", "fit", "predict", "evaluate"))
 PYTHON = sys.executable

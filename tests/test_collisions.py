@@ -13,7 +13,7 @@ import pytest
 
 import novikoff
 from novikoff import _core
-from novikoff.sources.features import NamedFeatures
+from novikoff.data.sources.features import NamedFeatures
 
 A, B, WORD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 2**64 - 1
 N = 20_000

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from novikoff import KernelPerceptron, VotedPerceptron
-from novikoff.conjunctions import MonotoneConjunction
-from novikoff.expansions import MonotoneConjunctions
-from novikoff.reference_dual import DualTwin
+from novikoff.kernel.conjunctions import MonotoneConjunction
+from novikoff.kernel.expansions import MonotoneConjunctions
+from novikoff.reference.dual import DualTwin
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

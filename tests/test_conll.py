@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import SequenceTagger, _core
-from novikoff import reference_templates as twin
-from novikoff.sources.bytestream import ByteStream
-from novikoff.sources.features import NamedFeatures
-from novikoff.structured import conll
-from novikoff.structured.conll import open_sentences, read_sentences
-from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.sequences import MOST_LABELS
-from novikoff.structured.templates import Templates
+from novikoff.data.sources.bytestream import ByteStream
+from novikoff.data.sources.features import NamedFeatures
+from novikoff.reference import templates as twin
+from novikoff.tagging import conll
+from novikoff.tagging.conll import open_sentences, read_sentences
+from novikoff.tagging.features import TemplateFeatures
+from novikoff.tagging.sequences import MOST_LABELS
+from novikoff.tagging.templates import Templates
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

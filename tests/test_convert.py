@@ -7,8 +7,8 @@ import lzma
 import numpy as np
 import pytest
 
-from novikoff.models.loading import load_model
-from novikoff.models.modelfile import write_file
+from novikoff.loading import load_model
+from novikoff.modelfile.container import write_file
 from test_cli import error_of, run, svm_text, usage_error
 
 CHAIN = ["x.vw", "x.jsonl.gz", "x.csv.xz", "x.tsv.bz2", "x.parquet", "x.feather", "x.vw.zst", "back.svm"]

@@ -22,15 +22,15 @@ from distributed import Client
 from sklearn.base import clone
 
 import novikoff
-import novikoff.dask.perceptron
+import novikoff.distributed.perceptron
 from children import PATIENCE, until
 from clusters import credentials
 from novikoff import Perceptron
 from novikoff.dask import DistributedPerceptron
-from novikoff.dask.cluster import local_cluster
-from novikoff.reference import Twin
-from novikoff.reference_mixing import MixingTwin
-from novikoff.shardtraining import LinearMethod, generator_at, order_states
+from novikoff.distributed.cluster import local_cluster
+from novikoff.distributed.linear_shard import LinearMethod, generator_at, order_states
+from novikoff.reference.linear import Twin
+from novikoff.reference.mixing import MixingTwin
 from novikoff.theory import bounds
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not know this folder
@@ -410,8 +410,8 @@ def test_a_worker_killed_and_one_added_change_no_bit(client, monkeypatch, tmp_pa
         if record["epoch"] == 1 and chunks == 30:
             client.cluster.scale(3)
 
-    monkeypatch.setattr(novikoff.dask.perceptron, "LinearMethod", mortal)
-    monkeypatch.setattr(novikoff.dask.rounds, "SLICE_BYTES", slice_bytes)
+    monkeypatch.setattr(novikoff.distributed.perceptron, "LinearMethod", mortal)
+    monkeypatch.setattr(novikoff.distributed.rounds, "SLICE_BYTES", slice_bytes)
     model = clone(made).set_params(callback=more).fit(*data)
     assert Path(marker).exists()
     assert weights(model) == weights(expected)
@@ -421,7 +421,7 @@ def test_a_worker_killed_and_one_added_change_no_bit(client, monkeypatch, tmp_pa
 
 
 def test_a_cluster_without_workers_is_refused(monkeypatch):
-    monkeypatch.setattr("novikoff.dask.cluster.WORKERS", "1ms")
+    monkeypatch.setattr("novikoff.distributed.cluster.WORKERS", "1ms")
     X, y = noisy()
     with (
         local_cluster(0) as cluster,

@@ -18,11 +18,11 @@ from children import until
 from clusters import credentials
 from novikoff import load_model
 from novikoff.dask import DistributedPerceptron
-from novikoff.dask.cluster import local_cluster
-from novikoff.mixingcheckpoint import MixingCheckpoint
-from novikoff.models.modelfile import read_file
-from novikoff.scaling import ColumnSums
-from novikoff.sources.features import NumberedFeatures
+from novikoff.data.scaling import ColumnSums
+from novikoff.data.sources.features import NumberedFeatures
+from novikoff.distributed.checkpoint import MixingCheckpoint
+from novikoff.distributed.cluster import local_cluster
+from novikoff.modelfile.container import read_file
 from test_cli import error_of, run, svm_text, usage_error
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
@@ -176,10 +176,10 @@ def test_errors_are_one_line_and_the_cluster_is_left_clean(client, address):
 
 def test_a_cluster_that_is_not_there_or_has_no_workers(monkeypatch):
     with monkeypatch.context() as hurried:
-        hurried.setattr("novikoff.dask.cluster.ANSWER", "100ms")
+        hurried.setattr("novikoff.distributed.cluster.ANSWER", "100ms")
         said = error_of("fit", "--dask", "tcp://127.0.0.1:1", *FILES)
     assert "there is no scheduler at 'tcp://127.0.0.1:1'" in said
-    monkeypatch.setattr("novikoff.dask.cluster.WORKERS", "1ms")
+    monkeypatch.setattr("novikoff.distributed.cluster.WORKERS", "1ms")
     with local_cluster(0) as empty, dask.config.set(credentials(empty.security)):
         said = error_of("fit", "--dask", empty.scheduler_address, *FILES)
     assert "has no workers: start some with" in said
@@ -210,7 +210,7 @@ CLUSTER = """
 import json, sys
 sys.path.append(sys.argv[1])
 from clusters import credentials
-from novikoff.dask.cluster import local_cluster
+from novikoff.distributed.cluster import local_cluster
 if __name__ == "__main__":
     with local_cluster(1) as cluster:
         print(json.dumps([cluster.scheduler_address, credentials(cluster.security)]), flush=True)
@@ -244,7 +244,7 @@ def test_a_fit_whose_scheduler_is_killed_resumes_to_the_same_bits(address, folde
                 return error_of("fit", "--dask", where, *fit, "--checkpoint", "kept", "--model", "m.novikoff")
 
         patch.setattr(MixingCheckpoint, "save", last_save)
-        patch.setattr("novikoff.dask.cluster.ANSWER", "1s")  # also how long a lost scheduler is looked for
+        patch.setattr("novikoff.distributed.cluster.ANSWER", "1s")  # and for a lost scheduler
         said = until(lost, wanted=lambda said: "there is no scheduler" not in said)
     assert process.returncode == -signal.SIGKILL
     assert f"the scheduler at {where} was lost" in said and "--resume" in said

@@ -14,16 +14,16 @@ from sklearn.base import clone
 
 from novikoff import OnlinePerceptron, SequenceTagger, load_model, open_source
 from novikoff.dask import DistributedPerceptron, DistributedTagger
-from novikoff.dask.cluster import local_cluster
-from novikoff.reference_mixing import MixingTwin
-from novikoff.reference_structured import Rules
-from novikoff.reference_structured import Twin as ChainTwin
-from novikoff.shardtraining import generator_at, order_states
-from novikoff.sources.features import NamedFeatures
-from novikoff.structured.constraints import allowed
-from novikoff.structured.sequences import Sequences
-from novikoff.structured.tagger import Tagger
-from novikoff.structured.templates import Templates
+from novikoff.data.sources.features import NamedFeatures
+from novikoff.distributed.cluster import local_cluster
+from novikoff.distributed.linear_shard import generator_at, order_states
+from novikoff.reference.mixing import MixingTwin
+from novikoff.reference.tagging import Rules
+from novikoff.reference.tagging import Twin as ChainTwin
+from novikoff.tagging.constraints import allowed
+from novikoff.tagging.sequences import Sequences
+from novikoff.tagging.tagger import Tagger
+from novikoff.tagging.templates import Templates
 from sentences import corpus, listed
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")

@@ -15,7 +15,7 @@ import pytest
 from distributed import Client
 
 from novikoff.dask import DistributedPerceptron
-from novikoff.dask.cluster import local_cluster
+from novikoff.distributed.cluster import local_cluster
 from test_cli import error_of
 
 INTRUDER = """
@@ -152,7 +152,7 @@ def test_a_scheduler_with_tls_needs_credentials(running, monkeypatch, tmp_path):
     assert "needs credentials" in said and "distributed.comm.tls.ca-file" in said
     with pytest.raises(ConnectionError, match="Client that has them"):
         DistributedPerceptron(client=cluster.scheduler_address).fit("rows.svm")
-    monkeypatch.setattr("novikoff.dask.cluster.ANSWER", "1s")
+    monkeypatch.setattr("novikoff.distributed.cluster.ANSWER", "1s")
     said = error_of("fit", "--dask", cluster.scheduler_address.replace("tls", "tcp"), "rows.svm")
     assert "that answers" in said and "TLS" in said
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron
+from novikoff.proof.problem import read_problem
+from novikoff.proof.separability import Undecided
 from novikoff.theory import Diagnosis, diagnose
 from novikoff.theory.contradictions import Contradictions, contradictions
-from novikoff.theory.problem import read_problem
-from novikoff.theory.separability import Undecided
 from novikoff.theory.trials import WAYS, Clock, Trial, Way, held_out
 
 SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)

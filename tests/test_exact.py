@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from novikoff import Perceptron, _core, reference
-from novikoff.model import Scorer
+from novikoff import Perceptron, _core
+from novikoff.reference import linear as reference
+from novikoff.training.weights import Scorer
 from strategies import EDGES, ULP, around
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

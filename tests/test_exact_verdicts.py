@@ -189,7 +189,7 @@ HEADERS = [  # a file, the label's column, and the number of rows; None: it coul
 @pytest.mark.parametrize(("text", "label", "rows"), HEADERS)
 def test_no_row_is_dropped_as_a_header(tmp_path, text, label, rows):
     """The checker and the library agree."""
-    from novikoff.sources.tables import TableSource
+    from novikoff.data.sources.tables import TableSource
 
     path = tmp_path / "a.csv"
     path.write_text(text)
@@ -216,7 +216,7 @@ def test_no_row_is_dropped_as_a_header(tmp_path, text, label, rows):
 
 def test_tables_written_here_are_read_here(tmp_path):
     """Columns may have numbers for names; the checker, which knows no writer, has to be told."""
-    from novikoff.sources.tables import TableSource
+    from novikoff.data.sources.tables import TableSource
 
     path = tmp_path / "a.csv"
     path.write_text("label,1,2\na,5,6\nb,7,8\n")

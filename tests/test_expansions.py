@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from novikoff import KernelPerceptron, Perceptron
-from novikoff.expansions import MonotoneConjunctions, PolynomialExpansion
+from novikoff.kernel.expansions import MonotoneConjunctions, PolynomialExpansion
 
 small = st.integers(0, 2**32).map(np.random.default_rng)
 

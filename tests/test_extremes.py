@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from fraction_minnorm import dot, nearest_square, root, vectors
 from novikoff import Perceptron, theory
+from novikoff.proof.problem import read_problem
 from novikoff.theory.hindsight import bound_at
-from novikoff.theory.problem import read_problem
 
 POOLS = {
     "1e150": [1e150, -1e150, 3e149, 0.0],

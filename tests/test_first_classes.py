@@ -27,19 +27,19 @@ from novikoff import (
     Perceptron,
     VotedPerceptron,
     Winnow,
-    budgetstreaming,
     load_model,
     open_source,
-    streaming,
 )
-from novikoff.checkpoint import Checkpoint
-from novikoff.kernelfitting import KernelSettings
-from novikoff.labels import StreamClasses, precedes
-from novikoff.model import Settings
-from novikoff.models.modelfile import read_file, write_file
-from novikoff.parameters import KERNEL_PARAMETERS, RULES, TIES
-from novikoff.reference_budget import POLICIES
-from novikoff.training import Plan
+from novikoff.data.labels import StreamClasses, precedes
+from novikoff.kernel import budget_streaming as budgetstreaming
+from novikoff.kernel.fitting import KernelSettings
+from novikoff.modelfile.container import read_file, write_file
+from novikoff.parameters.table import KERNEL_PARAMETERS, RULES, TIES
+from novikoff.reference.budget import POLICIES
+from novikoff.training import streaming
+from novikoff.training.checkpoint import Checkpoint
+from novikoff.training.linear import Plan
+from novikoff.training.weights import Settings
 
 SIX = [((-1, 2), -1), ((1, 0), 1), ((1, 1), 1), ((-1, 0), -1), ((-1, -2), -1), ((1, -1), 1)]  # CMU 10-601
 

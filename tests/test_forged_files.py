@@ -20,8 +20,8 @@ from safetensors.numpy import save as save_tensors
 import forging
 import novikoff
 from novikoff import KernelPerceptron, OnlineKernelPerceptron, OnlinePerceptron, Perceptron, SequenceTagger
-from novikoff.models import modelfile
-from novikoff.models.modelfile import kind_of_file, read_file, write_file
+from novikoff.modelfile import container as modelfile
+from novikoff.modelfile.container import kind_of_file, read_file, write_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_reserved_is_refused_in_words(tmp_path):
     """Addresses are reserved for all that is claimed; where that is not allowed there is one clear error."""
     forging.forged("averaged", tmp_path / "m")
     code = (
-        "import resource, sys, novikoff, numpy, novikoff.models.linear;"
+        "import resource, sys, novikoff, numpy, novikoff.linear.model;"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31)); novikoff.load_model(sys.argv[1])"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], capture_output=True, text=True)

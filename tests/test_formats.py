@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import novikoff
-from novikoff import _core, rowtext, streaming
-from novikoff.labels import StreamClasses
-from novikoff.model import Settings
-from novikoff.rowtext import Columns
-from novikoff.sources.block import Csr
-from novikoff.training import Plan
-from novikoff.writing import write_source
+from novikoff import _core
+from novikoff.data.labels import StreamClasses
+from novikoff.data.sources.block import Csr
+from novikoff.data.writers import row_text as rowtext
+from novikoff.data.writers.row_text import Columns
+from novikoff.data.writers.rows import write_source
+from novikoff.training import streaming
+from novikoff.training.linear import Plan
+from novikoff.training.weights import Settings
 
 SUFFIXES = {
     "libsvm": ".svm",

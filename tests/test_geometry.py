@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron
-from novikoff.reference import Twin
+from novikoff.reference.linear import Twin
 from novikoff.theory import (
     distance,
     empirical_risk,

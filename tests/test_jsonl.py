@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from named_rows import added, check_cuts, placed, plain
 from novikoff import OnlinePerceptron, _core
-from novikoff.rounding import nearest_double
-from novikoff.sources.features import NamedFeatures
-from novikoff.sources.text import labels_of
+from novikoff.data.rounding import nearest_double
+from novikoff.data.sources.features import NamedFeatures
+from novikoff.data.sources.text import labels_of
 
 
 def features_of(name, value):

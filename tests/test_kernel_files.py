@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 import novikoff
 from novikoff import KernelModel, KernelPerceptron, Perceptron
 from novikoff.cli.app import make_app
-from novikoff.kernels import NamedKernel
-from novikoff.models import modelfile
-from novikoff.sources.block import Block
+from novikoff.data.sources.block import Block
+from novikoff.kernel.kernels import NamedKernel
+from novikoff.modelfile import container as modelfile
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 APP = make_app(("fit", "predict", "evaluate", "inspect", "convert"))
@@ -179,7 +179,7 @@ def crafted(change, **params):
         written.update(facts=facts, arrays={name: np.array(a) for name, a in arrays.items()})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("novikoff.models.kernel.write_file", note)
+        patch.setattr("novikoff.kernel.model.write_file", note)
         fitted(X, y, **params).save("nowhere")
     change(written["facts"], written["arrays"])
     return b"".join(map(bytes, modelfile._serialized(written["facts"], written["arrays"], "model")))

@@ -12,10 +12,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
-from novikoff import KernelPerceptron, Perceptron, dual, dualmodel
-from novikoff.dual import least_bytes
-from novikoff.kernels import BY_NAME
-from novikoff.reference_dual import DualTwin, tensor_power
+from novikoff import KernelPerceptron, Perceptron
+from novikoff.kernel import dual
+from novikoff.kernel import dual_model as dualmodel
+from novikoff.kernel.dual import least_bytes
+from novikoff.kernel.kernels import BY_NAME
+from novikoff.reference.dual import DualTwin, tensor_power
 from strategies import datasets, integers
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import pairwise
 
 from novikoff import _core
-from novikoff.kernels import BY_NAME, FunctionKernel, NamedKernel
+from novikoff.kernel.kernels import BY_NAME, FunctionKernel, NamedKernel
 
 OURS = {
     "linear": lambda A, B: pairwise.linear_kernel(A, B),

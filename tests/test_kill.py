@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from novikoff.models.loading import load_model
+from novikoff.loading import load_model
 from test_cli import error_of, run, svm_text
 
 
@@ -39,7 +39,7 @@ def unfinished() -> list[str]:
     fit = ["fit", "train.svm", "--average", "--checkpoint", "kept", "--every", "1000"]
     code = (
         "import os, signal, sys\n"
-        "from novikoff.checkpoint import Checkpoint\n"
+        "from novikoff.training.checkpoint import Checkpoint\n"
         "save = Checkpoint.save\n"
         "def once(*given):\n"
         "    save(*given)\n"

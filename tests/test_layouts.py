@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import novikoff
 from novikoff import checker, theory
 from novikoff.checker import Refused
-from novikoff.labels import Renaming
+from novikoff.data.labels import Renaming
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -7,10 +7,19 @@ import pytest
 import scipy.sparse as sp
 
 from novikoff import Perceptron, Pocket, StructuredPerceptron, VotedPerceptron, _core
-from novikoff.arrays import rows_of
-from novikoff.ledger import GREW, OTHER_ROWS, STARTED_ELSEWHERE, UNKNOWN_ROWS, WEIGHTED, Call, Ledger, Seen
-from novikoff.reference_digest import digest as plain_digest
+from novikoff.data.arrays import rows_of
+from novikoff.reference.digest import digest as plain_digest
 from novikoff.theory import bounds, max_margin
+from novikoff.training.ledger import (
+    GREW,
+    OTHER_ROWS,
+    STARTED_ELSEWHERE,
+    UNKNOWN_ROWS,
+    WEIGHTED,
+    Call,
+    Ledger,
+    Seen,
+)
 from structured_problems import Plainly, separable_sequences
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -366,7 +375,7 @@ def test_a_model_file_keeps_the_ledger(tmp_path):
 
 
 def test_a_file_without_a_ledger_states_no_more_than_is_known(tmp_path):
-    from novikoff.models import modelstate
+    from novikoff.modelfile import state as modelstate
 
     model = Perceptron(order="cyclic", fit_intercept=False).fit(SIX, SIX_Y)
     facts, arrays = modelstate.model_state(model._model)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 import novikoff
-from novikoff.rounding import nearest_double
+from novikoff.data.rounding import nearest_double
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

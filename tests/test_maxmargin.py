@@ -13,12 +13,12 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from novikoff import Perceptron, _core
-from novikoff.arrays import rows_of
-from novikoff.model import width
+from novikoff.data.arrays import rows_of
+from novikoff.proof.maxmargin import Search, solve
+from novikoff.proof.minnorm import nearest
+from novikoff.proof.problem import read_problem
 from novikoff.theory import max_margin
-from novikoff.theory.maxmargin import Search, solve
-from novikoff.theory.minnorm import nearest
-from novikoff.theory.problem import read_problem
+from novikoff.training.weights import width
 from strategies import datasets, extreme, separable
 from test_perceptron import LECTURE
 

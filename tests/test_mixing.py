@@ -7,12 +7,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from novikoff import mixing
-from novikoff.mixing import Change
-from novikoff.model import Settings
-from novikoff.reference import Twin
-from novikoff.reference_mixing import MixingTwin
-from novikoff.shardtraining import LinearMethod, RowShard, generator_at, order_states
+from novikoff.distributed import mixing
+from novikoff.distributed.linear_shard import LinearMethod, RowShard, generator_at, order_states
+from novikoff.distributed.mixing import Change
+from novikoff.reference.linear import Twin
+from novikoff.reference.mixing import MixingTwin
+from novikoff.training.weights import Settings
 
 
 def random_shards(rng, n_shards, d, n_classes=2):

@@ -8,7 +8,7 @@ import pytest
 import novikoff
 from model_files import FOLDER, KINDS, plain
 from novikoff import KernelPerceptron, OnlineKernelPerceptron, OnlinePerceptron, Perceptron
-from novikoff.models.modelfile import kind_of_file, read_file, write_file
+from novikoff.modelfile.container import kind_of_file, read_file, write_file
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:The training rows were not separated", "ignore:X does not have valid feature names"
@@ -124,7 +124,7 @@ def test_settings_of_another_version(tmp_path):
 
 def test_a_checkpoint_of_an_older_version_goes_on(tmp_path):
     """A parameter that it does not have had its default then."""
-    from novikoff.checkpoint import Keeping
+    from novikoff.training.checkpoint import Keeping
 
     facts, arrays = read_file(FILES / "checkpoint", "checkpoint")
     source = facts["source"]

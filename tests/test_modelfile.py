@@ -19,11 +19,12 @@ from safetensors.numpy import save as save_tensors
 
 import novikoff
 from novikoff import Perceptron
-from novikoff.model import Learner, Model, Settings
-from novikoff.models import modelfile, modelstate
-from novikoff.models.linear import LinearModel
-from novikoff.sources.block import Block, Csr
-from novikoff.sources.features import NamedFeatures, NumberedFeatures
+from novikoff.data.sources.block import Block, Csr
+from novikoff.data.sources.features import NamedFeatures, NumberedFeatures
+from novikoff.linear.model import LinearModel
+from novikoff.modelfile import container as modelfile
+from novikoff.modelfile import state as modelstate
+from novikoff.training.weights import Learner, Model, Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
@@ -260,7 +261,7 @@ def test_a_learner_under_way_goes_on_as_if_nothing_had_happened():
 
     def learn(model, begin, end):
         from novikoff import _core
-        from novikoff.arrays import rows_of
+        from novikoff.data.arrays import rows_of
 
         _core.epoch(model.learners[0].native, rows_of(X), y, None, None, begin, end, True)
 
@@ -530,7 +531,7 @@ def crafted(change):
         written.update(facts=facts, arrays=dict(arrays))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("novikoff.models.linear.write_file", note)
+        patch.setattr("novikoff.linear.model.write_file", note)
         linear.save("nowhere")
     change(written["facts"], written["arrays"])
     return file_of(written["facts"], written["arrays"], "model")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from named_rows import added, plain
 from novikoff import OnlinePerceptron, _core
-from novikoff.sources.features import NamedFeatures
+from novikoff.data.sources.features import NamedFeatures
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
     ["a", "b", "12345678", "123456789"]

@@ -8,7 +8,7 @@ import pytest
 
 import novikoff
 from named_rows import plain
-from novikoff.sources.features import NamedFeatures
+from novikoff.data.sources.features import NamedFeatures
 
 RNG = np.random.default_rng(3)
 ROWS = [
@@ -95,7 +95,7 @@ def test_options():
     assert block.labels is None
     for options, message in (
         ({"hash_bits": 31}, "hash_bits"),
-        ({"features": novikoff.sources.features.NumberedFeatures()}, "those of the model are numbered"),
+        ({"features": novikoff.data.sources.features.NumberedFeatures()}, "those of the model are numbered"),
         ({"features": NamedFeatures(), "hash_bits": 3}, "hash_bits=3, but the model has hash_bits=None"),
         ({"ignore": "a"}, "ignore is no option"),
     ):

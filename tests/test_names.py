@@ -21,10 +21,10 @@ MODULES = (
     "novikoff.cli",
     "novikoff.dask",
     "novikoff.datasets",
-    "novikoff.models.modelfile",
+    "novikoff.modelfile.container",
     "novikoff.plots",
-    "novikoff.reference",
-    "novikoff.sources.formats",
+    "novikoff.reference.linear",
+    "novikoff.data.sources.formats",
     "novikoff.structured",
     "novikoff.theory",
     "novikoff.theory.experiments",
@@ -68,11 +68,11 @@ print(json.dumps({"loaded": loaded, "failed": failed}))
 def test_every_name_that_the_documentation_mentions_is_found_after_a_bare_import() -> None:
     names = mentioned()
     assert {"novikoff.plots", "novikoff.load_model", "novikoff.theory.separability"} <= {*names}
-    if "novikoff.river" in names:
+    if "novikoff.integrations.river" in names:
         try:
             import river  # noqa: F401
         except ImportError:
-            names.remove("novikoff.river")
+            names.remove("novikoff.integrations.river")
     said = json.loads(run(RESOLVE, json.dumps(names)))
     assert said["failed"] == {}
     assert not {*HEAVY} & {*said["loaded"]}
@@ -81,7 +81,7 @@ def test_every_name_that_the_documentation_mentions_is_found_after_a_bare_import
 def test_names_that_are_listed_are_found_and_others_are_not() -> None:
     run(
         "import novikoff\n"
-        "for package in (novikoff, novikoff.plots, novikoff.theory, novikoff.structured, novikoff.models):\n"
+        "for package in (novikoff, novikoff.plots, novikoff.theory, novikoff.structured, novikoff.linear):\n"
         "    assert all(hasattr(package, name) for name in getattr(package, '__all__', ())), package\n"
         "    assert not hasattr(package, 'no_such_name'), package\n"
         "assert {'plots', 'checker', 'theory'} <= {*dir(novikoff)}\n"
@@ -106,9 +106,9 @@ import novikoff
     ("packages", "use", "extra"),
     [
         ("dask,distributed", "novikoff.dask.DistributedPerceptron", "novikoff[dask]"),
-        ("dask,distributed", "novikoff.dask.perceptron", "novikoff[dask]"),
+        ("dask,distributed", "novikoff.distributed.perceptron", "novikoff[dask]"),
         ("matplotlib", "novikoff.plots.MistakesDisplay([1], 2).plot()", "novikoff[plots]"),
-        ("river", "novikoff.river", "pip install river"),
+        ("river", "novikoff.integrations.river", "pip install river"),
     ],
 )
 def test_a_missing_extra_is_named(packages: str, use: str, extra: str) -> None:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novikoff import _core
-from novikoff.online import OnlinePerceptron
-from novikoff.parameters import RULES
+from novikoff.linear.online import OnlinePerceptron
+from novikoff.parameters.table import RULES
 
 
 def in_bulk(X, y, classes, rule, *, average=False, ties="positive", margin=0.0, C=1.0, fit_intercept=True):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import novikoff
 from novikoff import OnlinePerceptron
-from novikoff.models.modelfile import read_file, write_file
+from novikoff.modelfile.container import read_file, write_file
 
 STREAM = [
     ({"colour": "red", 7: 1.5, "size": 0.1}, "stop"),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from children import PATIENCE, Child
-from novikoff.online import OnlinePerceptron
+from novikoff.linear.online import OnlinePerceptron
 
 
 def frozen_state(model):
@@ -193,7 +193,7 @@ def test_learn_many_stops_at_ctrl_c():
     """In examples without an end that run no Python code: the native loop itself has to look."""
     code = """
 import itertools
-from novikoff.online import OnlinePerceptron
+from novikoff.linear.online import OnlinePerceptron
 
 pairs = [({"a": 1.0}, 1), ({"a": 1.0}, 0)]
 
@@ -238,7 +238,7 @@ def test_copies_go_on_as_the_original(average, bits):
 def test_pickles_do_not_depend_on_string_hashing():
     script = """
 import pickle, sys
-from novikoff.online import OnlinePerceptron
+from novikoff.linear.online import OnlinePerceptron
 if sys.argv[1] == "write":
     model = OnlinePerceptron()
     model.learn_many(({f"f{k % 50}": 1.0, "s": f"v{k % 11}"}, k % 3) for k in range(300))
@@ -315,7 +315,7 @@ def test_threads_take_turns(value):
 def test_a_forked_child_goes_on_alone():
     script = """
 import os, pickle
-from novikoff.online import OnlinePerceptron
+from novikoff.linear.online import OnlinePerceptron
 model = OnlinePerceptron()
 rows = [({f"f{k % 20}": 1.0, "s": str(k % 6)}, k % 3) for k in range(500)]
 model.learn_many(rows[:250])
@@ -421,9 +421,9 @@ def test_features_nobody_learned_do_not_take_memory():
 def test_in_river():
     from river import base, compose, datasets, evaluate, metrics, preprocessing
 
-    import novikoff.river
+    import novikoff.integrations.river
 
-    assert novikoff.river.OnlinePerceptron is OnlinePerceptron
+    assert novikoff.integrations.river.OnlinePerceptron is OnlinePerceptron
     model = OnlinePerceptron(classes=[False, True])  # so that there is an answer from the start
     accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
     assert accuracy.get() == pytest.approx(1 - model.n_mistakes_ / model.n_visits_)

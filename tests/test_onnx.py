@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import novikoff
 from novikoff import Perceptron
-from novikoff.model import Model, Settings
-from novikoff.models.linear import LinearModel
-from novikoff.models.onnx_export import plan_digits, to_onnx, weight_digits
-from novikoff.sources.features import NumberedFeatures
+from novikoff.data.sources.features import NumberedFeatures
+from novikoff.linear.model import LinearModel
+from novikoff.linear.onnx import plan_digits, to_onnx, weight_digits
+from novikoff.training.weights import Model, Settings
 from strategies import cancelling, datasets, decimals, integers, plain
 
 ort = pytest.importorskip("onnxruntime")

@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 
 from novikoff import SequenceTagger, Tagger, Templates, load_model
 from novikoff.cli.app import make_app
-from novikoff.structured import patterns, templates
-from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.patterns import TESTS, refusal
-from novikoff.structured.readymade import READYMADE
-from novikoff.structured.tagger import PatternWarning
+from novikoff.tagging import patterns, templates
+from novikoff.tagging.features import TemplateFeatures
+from novikoff.tagging.patterns import TESTS, refusal
+from novikoff.tagging.readymade import READYMADE
+from novikoff.tagging.tagger import PatternWarning
 
 # Those of the documentation, and what people look for in words.
 USUAL = [
@@ -277,7 +277,7 @@ def test_other_files_do_not_warn(tmp_path, recwarn):
     assert not [w for w in recwarn if w.category is PatternWarning]
 
 
-@pytest.mark.filterwarnings("always::novikoff.structured.tagger.PatternWarning")
+@pytest.mark.filterwarnings("always::novikoff.tagging.tagger.PatternWarning")
 def test_the_command_line_names_its_option(tmp_path):
     runner, app = CliRunner(), make_app()
     (tmp_path / "lines.txt").write_text("\n".join(LINES))

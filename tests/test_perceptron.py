@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from children import Child
 from novikoff import Perceptron
-from novikoff.parameters import RULES
+from novikoff.parameters.table import RULES
 from strategies import datasets, integers, separable, sparse
 
 LECTURE = (
@@ -352,7 +352,7 @@ except KeyboardInterrupt:
 
 @quiet
 def test_memory_mapped_arrays_are_shuffled_in_blocks(tmp_path, monkeypatch):
-    from novikoff import training
+    from novikoff.training import linear as training
 
     monkeypatch.setattr(training, "BLOCK_BYTES", 8 * 5 * 32)
     rng = np.random.default_rng(0)

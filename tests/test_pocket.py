@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron, Pocket, theory
-from novikoff.reference import Twin, pocket
+from novikoff.reference.linear import Twin, pocket
 from strategies import datasets, separable
 from test_real_data import load
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron, theory
-from novikoff.theory.problem import read_problem
+from novikoff.proof.problem import read_problem
 
 
 def brute_force(X, y, bias, weights):

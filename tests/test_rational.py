@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fraction_lp import some_u
-from novikoff.theory import rational
-from novikoff.theory.rational import Direction, Relation, alternative, is_relation, relation, to_integers
+from novikoff.proof import rational
+from novikoff.proof.rational import Direction, Relation, alternative, is_relation, relation, to_integers
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from novikoff.sources.columns import TableFeatures
-from novikoff.sources.tables import TableSource
+from novikoff.data.sources.columns import TableFeatures
+from novikoff.data.sources.tables import TableSource
 
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

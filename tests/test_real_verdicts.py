@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from novikoff.proof.problem import read_problem
+from novikoff.proof.rational import is_relation, to_integers
 from novikoff.theory import separability
-from novikoff.theory.problem import read_problem
-from novikoff.theory.rational import is_relation, to_integers
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import novikoff
 from novikoff import theory
-from novikoff.rounding import Rounding, RoundingWarning, as_doubles, nearest_double
+from novikoff.data.rounding import Rounding, RoundingWarning, as_doubles, nearest_double
 
 ODD = 2**53 + 1  # the first integer that no double holds
 LONG = np.finfo(np.longdouble).nmant > 52  # whether a long double holds more than a double
@@ -725,7 +725,7 @@ def test_a_label_of_a_typed_column(tmp_path):
 
 
 def test_a_cache_tells_what_was_rounded(tmp_path):
-    from novikoff.sources.cache import cached
+    from novikoff.data.sources.cache import cached
 
     path = tmp_path / "a.svm"
     path.write_text(f"1 1:{ODD}\n-1 1:3\n")
@@ -857,8 +857,8 @@ def test_loaded_models(tmp_path):
 
 def test_blocks_on_a_cluster(monkeypatch):
     pytest.importorskip("distributed")
-    from novikoff.dask import loading
-    from novikoff.dask.loading import Predictor, predict, read_rows
+    from novikoff.distributed import loading
+    from novikoff.distributed.loading import Predictor, predict, read_rows
 
     monkeypatch.setattr(loading, "said", lambda error, name: type(error)(f"{name}: {error}"))  # on no worker
     X = np.array([[1, 0], [0, ODD]])

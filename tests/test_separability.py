@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fraction_lp import is_consistent, is_separable
-from novikoff.theory.problem import read_problem
-from novikoff.theory.separability import (
+from novikoff.proof.problem import read_problem
+from novikoff.proof.separability import (
     Inseparable,
     Separable,
     Undecided,

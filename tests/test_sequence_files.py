@@ -13,13 +13,13 @@ from sklearn.exceptions import NotFittedError
 
 import novikoff
 from novikoff import SequenceTagger, Tagger, load_model
-from novikoff.structured import fitting
-from novikoff.structured.chunks import chunk_scores
-from novikoff.structured.conll import read_sentences
-from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.sequences import Sequences
-from novikoff.structured.templates import Templates
-from novikoff.training import Plan
+from novikoff.tagging import fitting
+from novikoff.tagging.chunks import chunk_scores
+from novikoff.tagging.conll import read_sentences
+from novikoff.tagging.features import TemplateFeatures
+from novikoff.tagging.sequences import Sequences
+from novikoff.tagging.templates import Templates
+from novikoff.training.linear import Plan
 from sentences import TAGS, WORDS_OF, X, Y
 
 # ---- what is read ------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from children import Child
 from novikoff import SequenceTagger
-from novikoff import reference_structured as twin
-from novikoff.outward import root_up
-from novikoff.structured import tagging
-from novikoff.structured.templates import Templates
+from novikoff.exact.outward import root_up
+from novikoff.reference import tagging as twin
+from novikoff.tagging import training as tagging
+from novikoff.tagging.templates import Templates
 from sentences import TAGS, WORDS_OF, X, Y, corpus, listed
 
 
@@ -246,7 +246,7 @@ def test_control_c_is_heard_within_an_epoch():
 import itertools
 import numpy as np
 from novikoff import SequenceTagger
-from novikoff.structured.sequences import Sequences
+from novikoff.tagging.sequences import Sequences
 
 ranges = Sequences.ranges
 

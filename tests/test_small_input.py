@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import novikoff
-from novikoff.sources.block import gather
-from novikoff.sources.features import NumberedFeatures
-from novikoff.textlabels import NARROW, ROOM, TextLabels, concatenated, taken, text_array
+from novikoff.data.sources.block import gather
+from novikoff.data.sources.features import NumberedFeatures
+from novikoff.data.text_labels import NARROW, ROOM, TextLabels, concatenated, taken, text_array
 
 LIMIT = 6 << 30  # bytes of address space: 4 times what an ordinary run maps, half of what the labels took
 SLACK = 64 << 10  # KiB by which two runs of the same work may differ

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import novikoff
 from children import threads
-from novikoff.sources import bytestream, formats
-from novikoff.sources.features import NumberedFeatures
-from novikoff.sources.text import ParsedInOrder, TextSource
+from novikoff.data.sources import bytestream, formats
+from novikoff.data.sources.features import NumberedFeatures
+from novikoff.data.sources.text import ParsedInOrder, TextSource
 
 
 def zstandard(data):

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from novikoff import Perceptron, open_source, streaming
-from novikoff.checkpoint import Checkpoint
-from novikoff.labels import Renaming, StreamClasses
-from novikoff.model import Settings
-from novikoff.sources.cache import cache_path, cached
-from novikoff.training import Plan
+from novikoff import Perceptron, open_source
+from novikoff.data.labels import Renaming, StreamClasses
+from novikoff.data.sources.cache import cache_path, cached
+from novikoff.training import streaming
+from novikoff.training.checkpoint import Checkpoint
+from novikoff.training.linear import Plan
+from novikoff.training.weights import Settings
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
 
@@ -206,9 +207,9 @@ def test_scaling_is_measured_on_all_rows_and_does_not_depend_on_blocks(kind, see
 
 def test_a_column_far_from_zero_keeps_its_spread():
     """1e9 ± 1: plain sums of squares would lose all of it."""
-    from novikoff.scaling import Scaling
-    from novikoff.sources.block import Block
-    from novikoff.sources.features import NumberedFeatures
+    from novikoff.data.scaling import Scaling
+    from novikoff.data.sources.block import Block
+    from novikoff.data.sources.features import NumberedFeatures
 
     X = 1e9 + np.array([[-1.0, 5], [1.0, 5], [-1.0, 5], [1.0, 5]])
     features = NumberedFeatures(2)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import novikoff
-from novikoff import Perceptron, StructuredPerceptron, reference_structured
+from novikoff import Perceptron, StructuredPerceptron
+from novikoff.reference import tagging as reference_structured
 from novikoff.structured import Chains, DependencyTrees, Matching, Multiclass, Ranking
 from strategies import cancelling, datasets, decimals, integers, plain
 from structured_problems import Costly, Path, Plainly, Trap, all_trees, quiet, separable_sequences, words

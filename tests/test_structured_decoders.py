@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from novikoff import reference_trees
+from novikoff.reference import trees as reference_trees
 from novikoff.structured import Chains, DependencyTrees, Matching, Ranking
 from novikoff.structured.eisner import crossing, eisner
 from novikoff.structured.trees import EXTRA, TABLE, TEMPLATES
@@ -104,8 +104,8 @@ def test_trees_with_cost_and_runner_up_against_all_trees(n, seed):
 
 @given(st.lists(st.tuples(cancelling, decimals | cancelling), max_size=8))
 def test_exact_dot_is_correctly_rounded(pairs):
-    from novikoff.reference import exact_dot as by_fractions
-    from novikoff.reference import rounded
+    from novikoff.reference.linear import exact_dot as by_fractions
+    from novikoff.reference.linear import rounded
 
     a, b = np.array([p for p, _ in pairs]), np.array([q for _, q in pairs])
     assert exact_dot(a, b) == rounded(by_fractions(a, b))

@@ -24,11 +24,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from children import threads
-from novikoff.sources.columns import Column, TableFeatures
-from novikoff.sources.delimited import Buffers
-from novikoff.sources.encoding import _sparse, placed
-from novikoff.sources.features import NamedFeatures
-from novikoff.sources.tables import TableSource
+from novikoff.data.sources.columns import Column, TableFeatures
+from novikoff.data.sources.delimited import Buffers
+from novikoff.data.sources.encoding import _sparse, placed
+from novikoff.data.sources.features import NamedFeatures
+from novikoff.data.sources.tables import TableSource
 
 EPOCH = dt.datetime(1970, 1, 1)
 
@@ -651,7 +651,7 @@ def test_reading_loads_neither_pandas_nor_scipy(tmp_path: Path) -> None:
     for form in FORMS:
         (tmp_path / form).write_bytes(written(MIXED, form).getvalue())
     program = (
-        "import sys; from novikoff.sources.tables import TableSource\n"
+        "import sys; from novikoff.data.sources.tables import TableSource\n"
         f"for form in {FORMS!r}:\n"
         f"    for block in TableSource({str(tmp_path)!r} + '/' + form, header=True).blocks(): pass\n"
         "assert not {'pandas', 'scipy', 'sklearn'} & set(sys.modules)"
@@ -685,7 +685,7 @@ def test_labels_may_be_missing_when_predicting() -> None:
 
 
 def test_features_of_another_kind_are_refused() -> None:
-    from novikoff.sources.features import NumberedFeatures
+    from novikoff.data.sources.features import NumberedFeatures
 
     with pytest.raises(ValueError, match="made from another format"):
         csv_of("a,y\n1,2\n", features=NumberedFeatures(3))

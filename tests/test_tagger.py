@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from novikoff import reference_structured as twin
-from novikoff.structured import tagging
-from novikoff.structured.chainweights import Allowed, ChainWeights, Pairs, Scorer
-from novikoff.structured.sequences import Sequences
+from novikoff.reference import tagging as twin
+from novikoff.tagging import training as tagging
+from novikoff.tagging.chain import Allowed, ChainWeights, Pairs, Scorer
+from novikoff.tagging.sequences import Sequences
 
 
 def rules_of(allowed):

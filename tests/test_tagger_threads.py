@@ -14,7 +14,7 @@ import pytest
 
 from children import Child
 from novikoff import SequenceTagger, Templates
-from novikoff.structured.expansion import TemplateFeatures
+from novikoff.tagging.features import TemplateFeatures
 from sentences import corpus
 
 LINES = ["columns: w", "w[-1..1]", "w[-1]|w[0]", "suffix(lower(w[0]),1..2)", 'has(w[0],"[aeiou]$")']
@@ -127,7 +127,7 @@ def test_reading_gives_no_numbers_before_all_is_read():
 @pytest.mark.parametrize("memory", [1 << 20, 0])
 def test_tagging_from_several_threads_is_as_tagging_from_one(monkeypatch, hash_bits, memory):
     """Also where calls make one another forget values between two steps (a memory of 0)."""
-    monkeypatch.setattr("novikoff.structured.expansion.FORGET", memory)
+    monkeypatch.setattr("novikoff.tagging.features.FORGET", memory)
     tagger = fitted(hash_bits=hash_bits)
     parts = [NEW[k::8] for k in range(8)]
     right = [fitted(hash_bits=hash_bits).predict(part) for part in parts]
@@ -234,7 +234,7 @@ def test_a_child_forked_while_another_thread_prepares_the_weights():
     """In Python 3.11 functools.cached_property holds a lock for all taggers while it works."""
     ends(
         """
-import novikoff.structured.tagger as module
+import novikoff.tagging.tagger as module
 Scorer, waiting, go_on = module.Scorer, threading.Event(), threading.Event()
 
 def slow(*parts):

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from novikoff import reference_templates as twin
-from novikoff.models import modelstate
-from novikoff.sources.features import NamedFeatures
-from novikoff.structured import expansion
-from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.packing import pack_ints, pack_texts, unpack_ints, unpack_texts
-from novikoff.structured.sequences import Sequences
-from novikoff.structured.templates import Templates
+from novikoff.data.sources.features import NamedFeatures
+from novikoff.modelfile import state as modelstate
+from novikoff.reference import templates as twin
+from novikoff.tagging import features as expansion
+from novikoff.tagging.features import TemplateFeatures
+from novikoff.tagging.packing import pack_ints, pack_texts, unpack_ints, unpack_texts
+from novikoff.tagging.sequences import Sequences
+from novikoff.tagging.templates import Templates
 
 COLUMNS = ["w", "pos"]
 # few letters, so that values meet again; bars and equals signs, which names have too; letters beyond ASCII
@@ -107,7 +107,7 @@ def test_what_is_kept_is_found_again(lines, X, Z, random):
         assert frozen.fixed
         assert listed(frozen.expand(Z), kept) == expected
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("novikoff.structured.expansion.FORGET", 0)  # as after very many sentences
+            patch.setattr("novikoff.tagging.features.FORGET", 0)  # as after very many sentences
             assert [listed(frozen.expand(Z), kept) for _ in range(2)] == [expected] * 2
         assert names_of(frozen) == kept
     loaded.fixed = False  # to go on with

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron
-from novikoff.model import Model, Settings
-from novikoff.models.linear import LinearModel
-from novikoff.models.textmodel import from_text, to_text
-from novikoff.sources.features import NamedFeatures, NumberedFeatures
+from novikoff.data.sources.features import NamedFeatures, NumberedFeatures
+from novikoff.linear.model import LinearModel
+from novikoff.linear.text import from_text, to_text
+from novikoff.training.weights import Model, Settings
 
 
 def fitted(n_classes=2, **params):

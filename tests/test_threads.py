@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import threads_stress
 from children import Child
 from novikoff import OnlineKernelPerceptron, OnlinePerceptron, Perceptron, VotedPerceptron
-from novikoff.turns import Turns
+from novikoff.training.turns import Turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 STRESS = str(Path(__file__).with_name("threads_stress.py"))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Perceptron
-from novikoff.reference import Twin
+from novikoff.proof.problem import read_problem
+from novikoff.reference.linear import Twin
 from novikoff.theory import Trace, trace
-from novikoff.theory.problem import read_problem
 from strategies import datasets, integers, separable, sparse, values
 from test_geometry import SIX, SIX_Y
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import novikoff
-from novikoff import streaming
-from novikoff.labels import Renaming, StreamClasses
-from novikoff.model import Settings
-from novikoff.scaling import Scaling
-from novikoff.sources.features import NumberedFeatures
-from novikoff.training import Plan
+from novikoff.data.labels import Renaming, StreamClasses
+from novikoff.data.scaling import Scaling
+from novikoff.data.sources.features import NumberedFeatures
+from novikoff.training import streaming
+from novikoff.training.linear import Plan
+from novikoff.training.weights import Settings
 from novikoff.tuning import Candidate, Grid, fold_of, splitmix64, tune
 
 EVERYTHING = Grid(

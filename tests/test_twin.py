@@ -8,11 +8,12 @@ import scipy.sparse as sp
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from novikoff import Perceptron, _core, training
-from novikoff.arrays import rows_of
-from novikoff.model import Model, Settings
-from novikoff.parameters import RULES
-from novikoff.reference import Twin
+from novikoff import Perceptron, _core
+from novikoff.data.arrays import rows_of
+from novikoff.parameters.table import RULES
+from novikoff.reference.linear import Twin
+from novikoff.training import linear as training
+from novikoff.training.weights import Model, Settings
 from strategies import across_edges, datasets, extreme, integers, near_edges, values
 
 rules = st.sampled_from(RULES)

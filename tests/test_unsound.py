@@ -15,10 +15,10 @@ from safetensors.numpy import save as save_arrays
 import model_files
 import novikoff
 from novikoff import Perceptron, _core, open_source, theory
-from novikoff.models import modelfile
-from novikoff.parameters import PARAMETERS
-from novikoff.scaling import Scaling
-from novikoff.sources.cache import FOOTER, MAGIC, cached
+from novikoff.data.scaling import Scaling
+from novikoff.data.sources.cache import FOOTER, MAGIC, cached
+from novikoff.modelfile import container as modelfile
+from novikoff.parameters.table import PARAMETERS
 
 Y = [0, 1, 0, 1]
 

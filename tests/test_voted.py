@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from novikoff import Perceptron, VotedPerceptron
-from novikoff.model import Scorer
-from novikoff.reference import Twin, vote
+from novikoff.reference.linear import Twin, vote
+from novikoff.training.weights import Scorer
 from strategies import datasets, hostile
 
 # Most of these data cannot be separated, and the fit rightly says so.

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from named_rows import added, check_cuts, placed, plain
 from novikoff import OnlinePerceptron, _core
-from novikoff.sources.features import NamedFeatures
-from novikoff.sources.text import labels_of
+from novikoff.data.sources.features import NamedFeatures
+from novikoff.data.sources.text import labels_of
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 

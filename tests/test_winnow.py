@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novikoff import Winnow, datasets, theory
-from novikoff.reference import WinnowTwin
-from novikoff.winnow import disjunction_bound
+from novikoff.linear.winnow import disjunction_bound
+from novikoff.reference.linear import WinnowTwin
 from strategies import cancelling, extreme, integers, plain
 from strategies import datasets as rows
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from novikoff import Perceptron, zerotables
-from novikoff.model import Learner, Model, Scorer, Settings, width
-from novikoff.models import modelstate
-from novikoff.zerotables import copied, side_by_side, spread, used_rows, zeros
+from novikoff import Perceptron
+from novikoff.data import zero_tables as zerotables
+from novikoff.data.zero_tables import copied, side_by_side, spread, used_rows, zeros
+from novikoff.modelfile import state as modelstate
+from novikoff.training.weights import Learner, Model, Scorer, Settings, width
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 

@@ -24,9 +24,9 @@ import scipy.sparse as sp
 
 import novikoff
 from novikoff import _core
-from novikoff.arrays import rows_of
-from novikoff.model import Learner, Settings
-from novikoff.sources.features import NamedFeatures
+from novikoff.data.arrays import rows_of
+from novikoff.data.sources.features import NamedFeatures
+from novikoff.training.weights import Learner, Settings
 
 ROUNDS = int(os.environ.get("NOVIKOFF_STRESS", "8"))
 THREADS = 4

@@ -18,46 +18,46 @@ if TYPE_CHECKING:
     from novikoff import plots as plots
     from novikoff import structured as structured
     from novikoff import theory as theory
-    from novikoff.expansions import MonotoneConjunctions as MonotoneConjunctions
-    from novikoff.expansions import PolynomialExpansion as PolynomialExpansion
-    from novikoff.kernel_perceptron import KernelPerceptron as KernelPerceptron
-    from novikoff.models.kernel import KernelModel as KernelModel
-    from novikoff.models.linear import LinearModel as LinearModel
-    from novikoff.models.loading import load_model as load_model
-    from novikoff.online import OnlinePerceptron as OnlinePerceptron
-    from novikoff.online_kernel import OnlineKernelPerceptron as OnlineKernelPerceptron
-    from novikoff.perceptron import Perceptron as Perceptron
-    from novikoff.pocket import Pocket as Pocket
-    from novikoff.rounding import RoundingWarning as RoundingWarning
-    from novikoff.sequence_tagger import SequenceTagger as SequenceTagger
-    from novikoff.sources.formats import open_source as open_source
-    from novikoff.sources.libsvm import load as load
-    from novikoff.structured.tagger import Tagger as Tagger
-    from novikoff.structured.templates import Templates as Templates
-    from novikoff.structured_perceptron import StructuredPerceptron as StructuredPerceptron
-    from novikoff.voted import VotedPerceptron as VotedPerceptron
-    from novikoff.winnow import Winnow as Winnow
+    from novikoff.data.rounding import RoundingWarning as RoundingWarning
+    from novikoff.data.sources.formats import open_source as open_source
+    from novikoff.data.sources.libsvm import load as load
+    from novikoff.kernel.expansions import MonotoneConjunctions as MonotoneConjunctions
+    from novikoff.kernel.expansions import PolynomialExpansion as PolynomialExpansion
+    from novikoff.kernel.model import KernelModel as KernelModel
+    from novikoff.kernel.online import OnlineKernelPerceptron as OnlineKernelPerceptron
+    from novikoff.kernel.perceptron import KernelPerceptron as KernelPerceptron
+    from novikoff.linear.model import LinearModel as LinearModel
+    from novikoff.linear.online import OnlinePerceptron as OnlinePerceptron
+    from novikoff.linear.perceptron import Perceptron as Perceptron
+    from novikoff.linear.pocket import Pocket as Pocket
+    from novikoff.linear.voted import VotedPerceptron as VotedPerceptron
+    from novikoff.linear.winnow import Winnow as Winnow
+    from novikoff.loading import load_model as load_model
+    from novikoff.structured.perceptron import StructuredPerceptron as StructuredPerceptron
+    from novikoff.tagging.sequence_tagger import SequenceTagger as SequenceTagger
+    from novikoff.tagging.tagger import Tagger as Tagger
+    from novikoff.tagging.templates import Templates as Templates
 
 _HOMES = {
-    "KernelModel": "novikoff.models.kernel",
-    "KernelPerceptron": "novikoff.kernel_perceptron",
-    "LinearModel": "novikoff.models.linear",
-    "MonotoneConjunctions": "novikoff.expansions",
-    "OnlineKernelPerceptron": "novikoff.online_kernel",
-    "OnlinePerceptron": "novikoff.online",
-    "Perceptron": "novikoff.perceptron",
-    "Pocket": "novikoff.pocket",
-    "PolynomialExpansion": "novikoff.expansions",
-    "RoundingWarning": "novikoff.rounding",
-    "SequenceTagger": "novikoff.sequence_tagger",
-    "StructuredPerceptron": "novikoff.structured_perceptron",
-    "Tagger": "novikoff.structured.tagger",
-    "Templates": "novikoff.structured.templates",
-    "VotedPerceptron": "novikoff.voted",
-    "Winnow": "novikoff.winnow",
-    "load": "novikoff.sources.libsvm",
-    "load_model": "novikoff.models.loading",
-    "open_source": "novikoff.sources.formats",
+    "KernelModel": "novikoff.kernel.model",
+    "KernelPerceptron": "novikoff.kernel.perceptron",
+    "LinearModel": "novikoff.linear.model",
+    "MonotoneConjunctions": "novikoff.kernel.expansions",
+    "OnlineKernelPerceptron": "novikoff.kernel.online",
+    "OnlinePerceptron": "novikoff.linear.online",
+    "Perceptron": "novikoff.linear.perceptron",
+    "Pocket": "novikoff.linear.pocket",
+    "PolynomialExpansion": "novikoff.kernel.expansions",
+    "RoundingWarning": "novikoff.data.rounding",
+    "SequenceTagger": "novikoff.tagging.sequence_tagger",
+    "StructuredPerceptron": "novikoff.structured.perceptron",
+    "Tagger": "novikoff.tagging.tagger",
+    "Templates": "novikoff.tagging.templates",
+    "VotedPerceptron": "novikoff.linear.voted",
+    "Winnow": "novikoff.linear.winnow",
+    "load": "novikoff.data.sources.libsvm",
+    "load_model": "novikoff.loading",
+    "open_source": "novikoff.data.sources.formats",
 }
 _MODULES = (
     "checker",

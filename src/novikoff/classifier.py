@@ -22,19 +22,19 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from novikoff.arrays import check_mapped, exact_rows, in_memory_order, is_readable, with_one_index_width
-from novikoff.labels import Classes, check_labels, number
-from novikoff.model import Floats, Ints, Model, Scorer, Settings
-from novikoff.parameters import PARAMETERS, Parameter, check_parameters
-from novikoff.report import Report
-from novikoff.rounding import Rounding
-from novikoff.sources.block import Csr
-from novikoff.sources.features import Features, NamedFeatures, NumberedFeatures
-from novikoff.summary import margin_upper, summarize
-from novikoff.targets import label_array, read_weights
-from novikoff.textlabels import taken
-from novikoff.training import Plan, Run
-from novikoff.turns import turns_of
+from novikoff.data.arrays import check_mapped, exact_rows, in_memory_order, is_readable, with_one_index_width
+from novikoff.data.labels import Classes, check_labels, number
+from novikoff.data.rounding import Rounding
+from novikoff.data.sources.block import Csr
+from novikoff.data.sources.features import Features, NamedFeatures, NumberedFeatures
+from novikoff.data.targets import label_array, read_weights
+from novikoff.data.text_labels import taken
+from novikoff.parameters.table import PARAMETERS, Parameter, check_parameters
+from novikoff.training.linear import Plan, Run
+from novikoff.training.report import Report
+from novikoff.training.summary import margin_upper, summarize
+from novikoff.training.turns import turns_of
+from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.labels import Classes, Given, Renaming, as_text, counts_of
-from novikoff.sources.block import by_name
-from novikoff.sources.source import Source
-from novikoff.streaming import Progress, Watch
-from novikoff.textlabels import is_text
+from novikoff.data.labels import Classes, Given, Renaming, as_text, counts_of
+from novikoff.data.sources.block import by_name
+from novikoff.data.sources.source import Source
+from novikoff.data.text_labels import is_text
+from novikoff.training.streaming import Progress, Watch
 
 if TYPE_CHECKING:
-    from novikoff.models.kernel import KernelModel
-    from novikoff.models.linear import LinearModel
+    from novikoff.kernel.model import KernelModel
+    from novikoff.linear.model import LinearModel
 
 
 @dataclass

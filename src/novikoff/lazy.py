@@ -22,7 +22,7 @@ def resolve(package: str, name: str, homes: Mapping[str, str]) -> Any:
         value = getattr(import_module(homes[name]), name)
         setattr(owner, name, value)
         return value
-    if not name.startswith("_") and _is_module(f"{package}.{name}"):
+    if not name.startswith("_") and "__path__" in vars(owner) and _is_module(f"{package}.{name}"):
         return import_module(f"{package}.{name}")
     listed = vars(owner).get("__all__", ())
     known = f"; it has {', '.join(sorted(listed))}" if listed else ""

@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.arrays import rows_of
-from novikoff.labels import Ints, StreamClasses, as_text, counts_of
-from novikoff.model import Model, Scorer, Settings, threads, width
-from novikoff.parameters import FILE_PARAMETERS
-from novikoff.scaling import ColumnSums, Scaling
-from novikoff.sources.block import Block, Floats, Matrix, rows_at
-from novikoff.sources.bytestream import check_whole
-from novikoff.sources.source import Source
-from novikoff.streaming import Learned, Progress, Watch, fit
-from novikoff.training import Plan, Visit, learn_visit, settled
+from novikoff.data.arrays import rows_of
+from novikoff.data.labels import Ints, StreamClasses, as_text, counts_of
+from novikoff.data.scaling import ColumnSums, Scaling
+from novikoff.data.sources.block import Block, Floats, Matrix, rows_at
+from novikoff.data.sources.bytestream import check_whole
+from novikoff.data.sources.source import Source
+from novikoff.parameters.table import FILE_PARAMETERS
+from novikoff.training.linear import Plan, Visit, learn_visit, settled
+from novikoff.training.streaming import Learned, Progress, Watch, fit
+from novikoff.training.weights import Model, Scorer, Settings, threads, width
 
 USES_C = ("pa1", "pa2")
 MEASURED = ("standard", "maxabs")

@@ -18,7 +18,7 @@ from safetensors.numpy import load, save
 import model_files
 import novikoff
 from fuzzers.mutation import Rng, altered, damaged, one_of, other_array
-from novikoff.sources.cache import FOOTER, MAGIC, cache_path, cached
+from novikoff.data.sources.cache import FOOTER, MAGIC, cache_path, cached
 
 
 class Fuzzer:

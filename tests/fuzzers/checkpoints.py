@@ -10,7 +10,7 @@ from pathlib import Path
 import model_files
 from fuzzers.models import is_ours, resealed
 from fuzzers.mutation import Rng, altered, damaged, one_of, other_array
-from novikoff.models import modelfile
+from novikoff.modelfile import container as modelfile
 
 FILE = model_files.FOLDER / "0.1.0" / "checkpoint"
 

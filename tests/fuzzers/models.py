@@ -12,7 +12,7 @@ import numpy as np
 
 import model_files
 from fuzzers.mutation import Rng, altered, damaged, one_of, other_array
-from novikoff.models import modelfile
+from novikoff.modelfile import container as modelfile
 
 FILES = model_files.FOLDER / "0.1.0"
 OTHERS = ("checkpoint",)  # and certificates: they have their own fuzzers

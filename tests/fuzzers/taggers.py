@@ -13,10 +13,10 @@ import numpy as np
 import novikoff
 from fuzzers.mutation import Rng, damaged, one_of
 from fuzzers.texts import rewritten
-from novikoff.sources.features import NamedFeatures
-from novikoff.structured.conll import open_sentences
-from novikoff.structured.expansion import TemplateFeatures
-from novikoff.structured.templates import Templates
+from novikoff.data.sources.features import NamedFeatures
+from novikoff.tagging.conll import open_sentences
+from novikoff.tagging.features import TemplateFeatures
+from novikoff.tagging.templates import Templates
 from test_cli_tag import conll, conllu, crfsuite, sentences
 
 PARTS = (

@@ -18,7 +18,7 @@ import model_files
 import novikoff
 from fuzzers.mutation import Rng, one_of
 from novikoff import theory
-from novikoff.sources.cache import cached
+from novikoff.data.sources.cache import cached
 
 X, TWO, THREE = model_files.X, model_files.TWO, model_files.THREE
 N = 4  # threads

@@ -15,11 +15,11 @@ from novikoff.cli.options import Columns, Labelling, Output, Reading, default, o
 from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
-    from novikoff.models.kernel import KernelModel
-    from novikoff.models.linear import LinearModel
-    from novikoff.sources.block import Labels
-    from novikoff.sources.source import Source
-    from novikoff.theory.certificates import Certificate
+    from novikoff.data.sources.block import Labels
+    from novikoff.data.sources.source import Source
+    from novikoff.kernel.model import KernelModel
+    from novikoff.linear.model import LinearModel
+    from novikoff.proof.certificates import Certificate
 
 BEGIN = b'{"novikoff-certificate"'
 
@@ -110,7 +110,7 @@ def _certified(
     time_limit: float | None,
     watch: Any,
 ) -> Certificate:
-    from novikoff.theory.certificates import certify
+    from novikoff.proof.certificates import certify
 
     X, y = rows_and_labels(source, relabel)
     settings = vars(deciding)
@@ -119,8 +119,8 @@ def _certified(
         return certify(X, y, model, **settings, watch=watch)
     if not run:
         return certify(X, y, **settings, time_limit=time_limit, watch=watch)
-    from novikoff.theory.maxmargin import max_margin
-    from novikoff.theory.separability import Separable, separability
+    from novikoff.proof.maxmargin import max_margin
+    from novikoff.proof.separability import Separable, separability
     from novikoff.theory.trace import trace
 
     verdict = separability(X, y, **settings, time_limit=time_limit, watch=watch)
@@ -138,8 +138,8 @@ def _fitted(X: Any, linear: LinearModel | KernelModel) -> tuple[Any, LinearModel
     """Rows and weights of one width: LIBSVM text is as wide as its largest index, and so was the model's."""
     import numpy as np
 
-    from novikoff.models.linear import LinearModel
-    from novikoff.sources.block import Csr
+    from novikoff.data.sources.block import Csr
+    from novikoff.linear.model import LinearModel
 
     here, there = X.shape[1], linear.features.n_columns
     if here < there and isinstance(X, Csr):
@@ -168,7 +168,7 @@ class _Padded:
 
 def loaded(model: Path | None) -> LinearModel | KernelModel | None:
     """The model that the rows are read for, if any."""
-    from novikoff.models.loading import load_classifier
+    from novikoff.loading import load_classifier
 
     return None if model is None else load_classifier(model)
 
@@ -198,7 +198,7 @@ def rows_and_labels(source: Source, relabel: Any) -> tuple[Any, Labels]:
     """All rows of a source."""
     import numpy as np
 
-    from novikoff.sources.block import Csr, gather
+    from novikoff.data.sources.block import Csr, gather
 
     blocks = list(source.blocks())
     if not sum(block.n_rows for block in blocks):

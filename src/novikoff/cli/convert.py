@@ -11,7 +11,7 @@ import typer
 from novikoff.cli import output, progress
 from novikoff.cli.opening import open_data
 from novikoff.cli.options import Columns, Output, Reading
-from novikoff.parameters import FORMATS
+from novikoff.parameters.table import FORMATS
 
 MODEL_SUFFIXES = {"novikoff": ".novikoff", "onnx": ".onnx", "text": ".txt"}
 DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # of others the format's name
@@ -92,8 +92,8 @@ def convert(
     if is_model:
         said = _convert_model(inputs[0], target, to)
     else:
-        from novikoff.rowtext import Columns as Called
-        from novikoff.writing import write_source
+        from novikoff.data.writers.row_text import Columns as Called
+        from novikoff.data.writers.rows import write_source
 
         if number_by not in NUMBER_BY:
             raise typer.BadParameter(f"expected one of {', '.join(NUMBER_BY)}.", param_hint="--number-by")
@@ -145,8 +145,8 @@ def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:
 
 def _holds_model(path: str) -> bool:
     """Whether a file holds a model rather than data; a novikoff file of another kind is neither."""
-    from novikoff.models.modelfile import kind_of_file
-    from novikoff.models.textmodel import TITLE
+    from novikoff.linear.text import TITLE
+    from novikoff.modelfile.container import kind_of_file
 
     if path == "-" or not Path(path).is_file():
         return False
@@ -160,10 +160,10 @@ def _holds_model(path: str) -> bool:
 
 
 def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]:
-    from novikoff.models.loading import load_linear
-    from novikoff.models.modelfile import kind_of_file
-    from novikoff.models.textmodel import from_text, to_text
-    from novikoff.outfile import replacing
+    from novikoff.data.writers.outfile import replacing
+    from novikoff.linear.text import from_text, to_text
+    from novikoff.loading import load_linear
+    from novikoff.modelfile.container import kind_of_file
 
     by_suffix = {suffix: name for name, suffix in MODEL_SUFFIXES.items()}
     format = to or by_suffix.get(target.suffix.lower())
@@ -180,7 +180,7 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
         linear.save(target)
         return {"format": format}
     if format == "onnx":
-        from novikoff.models.onnx_export import to_onnx
+        from novikoff.linear.onnx import to_onnx
 
         content = to_onnx(linear).SerializeToString()
     else:

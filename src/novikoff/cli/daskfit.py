@@ -13,11 +13,11 @@ import typer
 from novikoff.cli.options import Learning, class_weights, default, flag_of, given_on, option
 
 if TYPE_CHECKING:
-    from novikoff.labels import StreamClasses
-    from novikoff.mixingcheckpoint import MixingCheckpoint
-    from novikoff.models.linear import LinearModel
-    from novikoff.sources.source import Skipped
-    from novikoff.training import Plan
+    from novikoff.data.labels import StreamClasses
+    from novikoff.data.sources.source import Skipped
+    from novikoff.distributed.checkpoint import MixingCheckpoint
+    from novikoff.linear.model import LinearModel
+    from novikoff.training.linear import Plan
 
 ONE_MACHINE = (
     *("kernel", "early_stopping", "validation_fraction", "n_epochs_no_change", "cache", "every"),
@@ -68,12 +68,12 @@ def learn(
     made: dict[str, Any],
 ) -> tuple[LinearModel, Skipped]:
     """Learn on the cluster; the cluster is left as it was, whatever happens."""
-    from novikoff.dask import cluster as clusters
-    from novikoff.dask.files import load_files
-    from novikoff.dask.fitting import learn as learn_shards
-    from novikoff.labels import as_text
-    from novikoff.models.linear import LinearModel
-    from novikoff.shardtraining import LinearMethod
+    from novikoff.data.labels import as_text
+    from novikoff.distributed import cluster as clusters
+    from novikoff.distributed.files import load_files
+    from novikoff.distributed.fitting import learn as learn_shards
+    from novikoff.distributed.linear_shard import LinearMethod
+    from novikoff.linear.model import LinearModel
 
     where = None if cluster.dask == "local" else cluster.dask
     try:

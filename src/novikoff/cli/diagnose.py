@@ -19,10 +19,10 @@ from novikoff.cli.options import Columns, Labelling, Output, Reading, default, o
 from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
-    from novikoff.sources.source import Source
-    from novikoff.streaming import Watch
+    from novikoff.data.sources.source import Source
+    from novikoff.proof.problem import Problem
     from novikoff.theory.diagnosis import Diagnosis
-    from novikoff.theory.problem import Problem
+    from novikoff.training.streaming import Watch
 
 Where = Callable[[int], str]
 
@@ -127,9 +127,9 @@ def _read(
 
     import numpy as np
 
-    from novikoff.sources.block import Csr, gather
-    from novikoff.streaming import SourceExamples
-    from novikoff.theory.problem import read_problem
+    from novikoff.data.sources.block import Csr, gather
+    from novikoff.proof.problem import read_problem
+    from novikoff.training.streaming import SourceExamples
 
     classes = classes_of(labelling)
     examples = SourceExamples(source, classes, watch=watch)
@@ -161,7 +161,7 @@ def _read(
 
 
 def _save(found: Diagnosis, plot: Path | None, html: Path | None) -> None:
-    from novikoff.outfile import replacing
+    from novikoff.data.writers.outfile import replacing
 
     if plot is not None:
         from novikoff.plots.panels import DiagnosisDisplay

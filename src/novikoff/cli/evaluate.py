@@ -11,9 +11,9 @@ from novikoff.cli import output, progress
 from novikoff.cli.options import ModelFile, Output, Reading, option, pairs
 
 if TYPE_CHECKING:
+    from novikoff.data.sources.source import Skipped
     from novikoff.evaluation import Evaluation
-    from novikoff.sources.source import Skipped
-    from novikoff.streaming import Watch
+    from novikoff.training.streaming import Watch
 
 
 def evaluate(
@@ -55,7 +55,7 @@ def evaluated(
     """A saved model's predictions on files, counted; and the lines that were passed over."""
     from novikoff.cli.opening import renaming, source_for
     from novikoff.evaluation import evaluate
-    from novikoff.models.loading import load_classifier
+    from novikoff.loading import load_classifier
 
     linear = load_classifier(path)
     source = source_for(linear, data, reading)

@@ -28,15 +28,15 @@ from novikoff.cli.options import (
 from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
-    from novikoff.checkpoint import Checkpoint
+    from novikoff.data.labels import StreamClasses
+    from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.data.sources.source import Skipped, Source
     from novikoff.evaluation import Evaluation
-    from novikoff.labels import StreamClasses
-    from novikoff.models.kernel import KernelModel
-    from novikoff.models.linear import LinearModel
-    from novikoff.sources.bytestream import ByteStream
-    from novikoff.sources.source import Skipped, Source
-    from novikoff.streaming import Watch
-    from novikoff.training import Plan
+    from novikoff.kernel.model import KernelModel
+    from novikoff.linear.model import LinearModel
+    from novikoff.training.checkpoint import Checkpoint
+    from novikoff.training.linear import Plan
+    from novikoff.training.streaming import Watch
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Passes:
     def plan(self, n_jobs: int, verbose: bool) -> Plan:
         import numpy as np
 
-        from novikoff.training import Plan
+        from novikoff.training.linear import Plan
 
         assert self.max_epochs is not None
         return Plan(
@@ -117,7 +117,7 @@ def fit(
     what has been learned so far. With --kernel they are read into memory, unless --budget and --order cyclic
     are given; with --dask they are read by the workers of a cluster, which learn from them side by side.
     """
-    from novikoff.sources.bytestream import ByteStream
+    from novikoff.data.sources.bytestream import ByteStream
 
     kernels.settle(ctx, learning, passes)
     cluster.settle(ctx, data)
@@ -209,7 +209,7 @@ def _settle(
 def _open(data: list[str], reading: Reading, columns: Columns, keeping: Keeping) -> Source:
     source = open_data(data, **reading.given(), **columns.given())
     if keeping.cache:
-        from novikoff.sources.cache import cached
+        from novikoff.data.sources.cache import cached
 
         source = cached(source)
     return source
@@ -217,8 +217,8 @@ def _open(data: list[str], reading: Reading, columns: Columns, keeping: Keeping)
 
 def classes_of(labelling: Labelling) -> StreamClasses:
     """What the options say of the classes."""
-    from novikoff.labels import StreamClasses
-    from novikoff.parameters import OTHER
+    from novikoff.data.labels import StreamClasses
+    from novikoff.parameters.table import OTHER
 
     declared: list[Any] | None = labelling.declared
     if declared is None and labelling.positive is not None:
@@ -230,8 +230,8 @@ def _checkpoint(keeping: Keeping, made: dict[str, Any], quiet: bool, *, shards: 
     """Where a fit is kept: one that reads a source, or one on `shards`; None for nowhere."""
     if keeping.checkpoint is None:
         return None
-    from novikoff.checkpoint import Checkpoint
-    from novikoff.mixingcheckpoint import MixingCheckpoint
+    from novikoff.distributed.checkpoint import MixingCheckpoint
+    from novikoff.training.checkpoint import Checkpoint
 
     folder = Path(keeping.checkpoint)
     checkpoint = MixingCheckpoint(folder, made) if shards else Checkpoint(folder, made, keeping.every)
@@ -255,8 +255,8 @@ def _learn(
     checkpoint: Checkpoint | None,
     made: dict[str, Any],
 ) -> LinearModel:
-    from novikoff import streaming
-    from novikoff.models.linear import LinearModel
+    from novikoff.linear.model import LinearModel
+    from novikoff.training import streaming
 
     learned = streaming.fit(
         source,
@@ -295,7 +295,7 @@ def _show(
     runs: bool,
     out: Output,
 ) -> None:
-    from novikoff.models.linear import LinearModel
+    from novikoff.linear.model import LinearModel
 
     report = learned.report
     assert report is not None

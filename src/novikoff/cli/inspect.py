@@ -12,8 +12,8 @@ from novikoff.cli.options import ModelFile
 from novikoff.cli.tag.options import TrustPatterns, default
 
 if TYPE_CHECKING:
-    from novikoff.models.kernel import KernelModel
-    from novikoff.models.linear import LinearModel
+    from novikoff.kernel.model import KernelModel
+    from novikoff.linear.model import LinearModel
 
 MANY = 20  # classes, up to which each is shown with its features
 
@@ -34,8 +34,8 @@ def inspect(
 
     Of a tagger it shows the templates too, and which labels follow which.
     """
-    from novikoff.models.loading import load_classifier
-    from novikoff.models.modelfile import kind_of_file
+    from novikoff.loading import load_classifier
+    from novikoff.modelfile.container import kind_of_file
 
     if kind_of_file(model) == "tagger":
         _tagger(model, top, json, trust_patterns)
@@ -64,7 +64,7 @@ def _features(model: LinearModel | KernelModel) -> str:
 
 
 def _facts(model: LinearModel | KernelModel, path: Path, top: int) -> dict[str, Any]:
-    from novikoff.models.linear import LinearModel
+    from novikoff.linear.model import LinearModel
 
     return {
         "model": str(path),
@@ -95,8 +95,8 @@ def _linear_facts(linear: LinearModel, top: int) -> dict[str, Any]:
 
 
 def _kernel_facts(model: KernelModel) -> dict[str, Any]:
-    from novikoff.dualmodel import DualModel
-    from novikoff.models.kernelstate import kernel_state
+    from novikoff.kernel.dual_model import DualModel
+    from novikoff.kernel.state import kernel_state
 
     dual = model.dual
     facts = {
@@ -113,8 +113,8 @@ def _kernel_facts(model: KernelModel) -> dict[str, Any]:
 
 
 def _lines(model: LinearModel | KernelModel, path: Path, top: int) -> list[str]:
-    from novikoff.labels import as_text
-    from novikoff.models.linear import LinearModel
+    from novikoff.data.labels import as_text
+    from novikoff.linear.model import LinearModel
 
     names = [as_text(c) for c in model.classes.tolist()]
     shown = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
@@ -158,7 +158,7 @@ def _kernel_lines(model: KernelModel) -> list[tuple[str, str]]:
 
 def _unusual(parameters: dict[str, Any]) -> list[tuple[str, Any]]:
     """How it was made, as far as that is not how everything is made."""
-    from novikoff.parameters import FILE_PARAMETERS
+    from novikoff.parameters.table import FILE_PARAMETERS
 
     def usual(name: str, value: Any) -> bool:
         known = FILE_PARAMETERS.get(name)

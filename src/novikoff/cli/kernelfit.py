@@ -9,16 +9,16 @@ import typer
 
 from novikoff.cli.options import Learning, default, flag_of, given_on, option, read
 from novikoff.cli.running import as_options
-from novikoff.parameters import KERNEL_PARAMETERS, what_predicts
+from novikoff.parameters.table import KERNEL_PARAMETERS, what_predicts
 
 if TYPE_CHECKING:
-    from novikoff.kernelfitting import Fitted, KernelSettings
-    from novikoff.labels import StreamClasses
-    from novikoff.models.kernel import KernelModel
-    from novikoff.scaling import Scaling
-    from novikoff.sources.source import Source
-    from novikoff.streaming import Watch
-    from novikoff.training import Plan, Run
+    from novikoff.data.labels import StreamClasses
+    from novikoff.data.scaling import Scaling
+    from novikoff.data.sources.source import Source
+    from novikoff.kernel.fitting import Fitted, KernelSettings
+    from novikoff.kernel.model import KernelModel
+    from novikoff.training.linear import Plan, Run
+    from novikoff.training.streaming import Watch
 
 LINEAR_ONLY = (
     *("rule", "average", "margin", "C", "intercept_scaling", "class_weight", "weight"),
@@ -106,14 +106,14 @@ def learn(
     in_memory: bool,
 ) -> KernelModel:
     """Learn from all rows at once, or block by block."""
-    from novikoff.models.kernel import KernelModel
+    from novikoff.kernel.model import KernelModel
 
     settings = _settings(kernels, learning)
     dual: Fitted
     if in_memory:
         dual, scaling, run = _from_memory(source, classes, settings, learning.scale, plan, watch)
     else:
-        from novikoff import budgetstreaming
+        from novikoff.kernel import budget_streaming as budgetstreaming
 
         learned = budgetstreaming.fit(source, classes, settings, plan, scale=learning.scale, watch=watch)
         dual, scaling, run = learned.learner, learned.scaling, learned.run
@@ -130,7 +130,7 @@ def learn(
 
 
 def _settings(kernels: Kernels, learning: Learning) -> KernelSettings:
-    from novikoff.kernelfitting import KernelSettings
+    from novikoff.kernel.fitting import KernelSettings
 
     return KernelSettings(
         kernel=kernels.kernel,
@@ -156,10 +156,10 @@ def _from_memory(
     plan: Plan,
     watch: Watch | None,
 ) -> tuple[Fitted, Scaling | None, Run]:
-    from novikoff.arrays import read_matrix
-    from novikoff.dualtraining import sound
-    from novikoff.sources.block import by_name
-    from novikoff.streaming import SourceExamples
+    from novikoff.data.arrays import read_matrix
+    from novikoff.data.sources.block import by_name
+    from novikoff.kernel.dual_training import sound
+    from novikoff.training.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)
     X, labels, weights = examples.read_all(scale, balanced=False)

@@ -14,8 +14,8 @@ def default_path(first_file: str) -> Path:
     >>> default_path("data/spam.svm.gz").name, default_path("a9a.xz").name, default_path("en.conllu").name
     ('spam.novikoff', 'a9a.novikoff', 'en.novikoff')
     """
-    from novikoff.parameters import SENTENCE_FORMATS
-    from novikoff.sources.formats import COMPRESSED, SUFFIXES
+    from novikoff.data.sources.formats import COMPRESSED, SUFFIXES
+    from novikoff.parameters.table import SENTENCE_FORMATS
 
     if first_file == "-":
         return Path("stdin.novikoff")
@@ -29,7 +29,7 @@ def default_path(first_file: str) -> Path:
 
 def check_writable(path: Path, option: str = "--model") -> None:
     """Refuse, before any work, what could not be written or would overwrite something else."""
-    from novikoff.models.modelfile import kind_of_file
+    from novikoff.modelfile.container import kind_of_file
 
     parent = path.parent
     if not parent.is_dir():

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from novikoff.cli.options import Columns, Reading, default, flag_of
-from novikoff.parameters import FILE_PARAMETERS, said_by_file
+from novikoff.parameters.table import FILE_PARAMETERS, said_by_file
 
 if TYPE_CHECKING:
-    from novikoff.labels import Renaming
-    from novikoff.models.kernel import KernelModel
-    from novikoff.models.linear import LinearModel
-    from novikoff.sources.source import Source
+    from novikoff.data.labels import Renaming
+    from novikoff.data.sources.source import Source
+    from novikoff.kernel.model import KernelModel
+    from novikoff.linear.model import LinearModel
 
 
 def open_data(data: list[str], **options: Any) -> Source:
     """`open_source`, with an option that the format does not have as an error of usage."""
-    from novikoff.sources.formats import UnknownOption, open_source
+    from novikoff.data.sources.formats import UnknownOption, open_source
 
     try:
         return open_source(data, **options)
@@ -38,7 +38,7 @@ def source_for(
     What is not given is remembered from how the model was made, where the format is the same; so is the
     format, where the names of the files do not tell it.
     """
-    from novikoff.sources.formats import format_by_name
+    from novikoff.data.sources.formats import format_by_name
 
     given = reading.given()
     format = given.pop("format", None) or format_by_name(data)
@@ -64,7 +64,7 @@ SAID_ELSEWHERE = {"format", "skip_bad_lines", "n_features", "seed", "hash_bits",
 
 def renaming(model: LinearModel | KernelModel, first: dict[str, str]) -> Renaming:
     """What is done to labels before they are compared with the model's classes, `first` being done first."""
-    from novikoff.labels import Renaming
+    from novikoff.data.labels import Renaming
 
     made, positive = model.parameters.get("relabel"), model.parameters.get("positive")
     then: dict[str, str] = made if isinstance(made, dict) else {}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.parameters import FILE_PARAMETERS, Parameter
+from novikoff.parameters.table import FILE_PARAMETERS, Parameter
 
 if TYPE_CHECKING:
-    from novikoff.labels import Renaming
-    from novikoff.model import Settings
+    from novikoff.data.labels import Renaming
+    from novikoff.training.weights import Settings
 
 
 def default(name: str) -> Any:
@@ -198,7 +198,7 @@ class Labelling:
         return self.classes == "grow"
 
     def renaming(self) -> Renaming:
-        from novikoff.labels import Renaming
+        from novikoff.data.labels import Renaming
 
         return Renaming(pairs(self.relabel), self.positive)
 
@@ -223,7 +223,7 @@ class Learning:
     scale: Annotated[str | None, option("scale")] = default("scale")
 
     def settings(self) -> Settings:
-        from novikoff.model import Settings
+        from novikoff.training.weights import Settings
 
         return Settings(
             rule=self.rule,

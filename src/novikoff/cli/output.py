@@ -13,9 +13,9 @@ import typer
 from novikoff.cli.visible import breaks_lines, in_line, visible
 
 if TYPE_CHECKING:
+    from novikoff.data.sources.source import Skipped
     from novikoff.evaluation import Evaluation
-    from novikoff.models.kernel import KernelModel
-    from novikoff.sources.source import Skipped
+    from novikoff.kernel.model import KernelModel
 
 FULL_MATRIX = 12  # classes, up to which the whole confusion matrix is shown
 SHOWN = 3  # skipped lines
@@ -65,8 +65,8 @@ def _sayable(value: Any) -> Any:
 
 def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
     """What there is to know of a kernel model besides its report: the kernel, the supports, what predicts."""
-    from novikoff.dualmodel import DualModel
-    from novikoff.kernelfitting import way_of
+    from novikoff.kernel.dual_model import DualModel
+    from novikoff.kernel.fitting import way_of
 
     dual, way = model.dual, way_of(model.dual, model.predict_with)
     ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}

@@ -14,8 +14,8 @@ from novikoff.cli import output
 from novikoff.cli.options import ModelFile, Reading
 
 if TYPE_CHECKING:
-    from novikoff.models.kernel import KernelModel
-    from novikoff.models.linear import LinearModel
+    from novikoff.kernel.model import KernelModel
+    from novikoff.linear.model import LinearModel
 
 
 def predict(
@@ -55,9 +55,9 @@ def predict(
     Predictions are written as the files are read. With --output the file appears when it is complete.
     """
     from novikoff.cli.opening import source_for
-    from novikoff.labels import as_text
-    from novikoff.models.loading import load_classifier
-    from novikoff.outfile import written
+    from novikoff.data.labels import as_text
+    from novikoff.data.writers.outfile import written
+    from novikoff.loading import load_classifier
 
     fitted = load_classifier(model)
     if not json:
@@ -74,8 +74,8 @@ def _predictions(
     fitted: LinearModel | KernelModel, source: Any, n_jobs: int, *, scores: bool, as_json: bool
 ) -> Iterator[str]:
     """The lines of each block."""
-    from novikoff.labels import as_text
-    from novikoff.sources.block import by_name
+    from novikoff.data.labels import as_text
+    from novikoff.data.sources.block import by_name
 
     labels = fitted.classes.tolist()
     names = [as_text(c) for c in labels]

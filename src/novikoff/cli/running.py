@@ -16,7 +16,7 @@ import typer
 
 from novikoff.cli import output
 from novikoff.cli.options import flag_of
-from novikoff.parameters import FILE_PARAMETERS, TAG_FILE_PARAMETERS
+from novikoff.parameters.table import FILE_PARAMETERS, TAG_FILE_PARAMETERS
 
 INTERRUPTED = 130
 _show_traceback = False

@@ -28,7 +28,7 @@ from novikoff.cli.options import (
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
-    from novikoff.models.linear import LinearModel
+    from novikoff.linear.model import LinearModel
     from novikoff.tuning import Grid, Outcome, TuneResult
 
 SHOWN = 10  # candidates
@@ -113,8 +113,8 @@ def tune(
     The files are read several times, in their own order and block by block. Which rows are held out depends
     on their number and --random-state alone. The model is that of 'novikoff fit' with the chosen options.
     """
-    from novikoff.models.linear import LinearModel
-    from novikoff.sources.bytestream import ByteStream
+    from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.linear.model import LinearModel
     from novikoff.tuning import tune
 
     files = ByteStream(data)  # whether they are there
@@ -130,7 +130,7 @@ def tune(
     modelpath.check_writable(path)
     source = open_data(data, **reading.given(), **columns.given())
     if cache:
-        from novikoff.sources.cache import cached
+        from novikoff.data.sources.cache import cached
 
         source = cached(source)
     classes = classes_of(labelling)

@@ -12,7 +12,7 @@ from novikoff.cli.certify import loaded, opened, rows_and_labels
 from novikoff.cli.options import Columns, Labelling, Output, Reading
 
 if TYPE_CHECKING:
-    from novikoff.sources.source import Source
+    from novikoff.data.sources.source import Source
 
 PLAIN = {"format", "label", "header", "n_jobs", "max_line", "max_columns", "max_expansion"}
 PACKED = (".gz", ".bz2", ".xz", ".zst")
@@ -105,7 +105,7 @@ def _rows(
             return (X, y), ""
         except checker.Refused as error:
             why = str(error)
-    from novikoff.arrays import read_matrix
+    from novikoff.data.arrays import read_matrix
 
     X, y = rows_and_labels(source, relabel)
     return (read_matrix(X), y), why

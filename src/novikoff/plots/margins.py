@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.outward import ceil_count, floor_count
+from novikoff.exact.outward import ceil_count, floor_count
 from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, number, plain, with_commas
-from novikoff.theory.problem import Problem, read_problem
+from novikoff.proof.problem import Problem, read_problem
 
 
 class MarginHistogramDisplay:

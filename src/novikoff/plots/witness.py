@@ -22,7 +22,7 @@ from novikoff.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from novikoff.theory.separability import Inseparable
+    from novikoff.proof.separability import Inseparable
 
 
 class WitnessDisplay:

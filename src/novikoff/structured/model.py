@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.models import modelstate
-from novikoff.models.modelfile import Arrays, Facts, pack_text, read_file, unpack_text, write_file
-from novikoff.report import Report
-from novikoff.structured import learning
+from novikoff.modelfile import state as modelstate
+from novikoff.modelfile.container import Arrays, Facts, pack_text, read_file, unpack_text, write_file
+from novikoff.structured import training as learning
 from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.weights import ArrayLearner, Floats, Learner, NamedLearner, Weights, dot
-from novikoff.training import Record, Run
+from novikoff.training.linear import Record, Run
+from novikoff.training.report import Report
 
 # Problems that a file can name; loaded only when one does.
 SHIPPED = {
@@ -44,7 +44,7 @@ class StructuredModel:
         The weights that predict: the last ones, or their mean.
     parameters : dict
         How it was trained, as far as JSON can say it.
-    run : novikoff.training.Run
+    run : novikoff.training.linear.Run
         What training did; the report is made from it.
 
     Examples

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.rounding import exact_doubles
+from novikoff.data.rounding import exact_doubles
 from novikoff.structured.weights import Floats
 
 

@@ -20,11 +20,11 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.averaging import mean_weights
-from novikoff.model import Enclosure, enclosed_square
-from novikoff.outward import UNIT, root_up
-from novikoff.rounding import exact_doubles, nearest_double
-from novikoff.zerotables import Rows, copied, is_large, spread, used_rows, zeros
+from novikoff.data.rounding import exact_doubles, nearest_double
+from novikoff.data.zero_tables import Rows, copied, is_large, spread, used_rows, zeros
+from novikoff.exact.outward import UNIT, root_up
+from novikoff.training.averaging import mean_weights
+from novikoff.training.weights import Enclosure, enclosed_square
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -40,8 +40,13 @@ _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come
     "trace": ("Trace", "trace"),
     "maxmargin": ("MaxMargin", "max_margin"),
 }
-_HOMES = {name: f"novikoff.theory.{module}" for module, names in _MODULES.items() for name in names}
-_HOMES |= {"Pocket": "novikoff.pocket", "Winnow": "novikoff.winnow"}  # classifiers that belong to it too
+_PROOF = ("certificates", "separability", "geometry", "maxmargin")  # need only rows and labels, and lie lower
+_HOMES = {
+    name: f"novikoff.{'proof' if module in _PROOF else 'theory'}.{module}"
+    for module, names in _MODULES.items()
+    for name in names
+}
+_HOMES |= {"Pocket": "novikoff.linear.pocket", "Winnow": "novikoff.linear.winnow"}  # too
 
 __all__ = sorted(_HOMES)
 

@@ -1,7 +1,7 @@
 """Every bound with its ingredients: on mistakes and updates, and on the risk of what was learned.
 
 The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors
-z of `novikoff.theory.problem` (weights, bias and three classes or more are in them). γ is known up to a
+z of `novikoff.proof.problem` (weights, bias and three classes or more are in them). γ is known up to a
 bracket, and so is then the bound: between top/γ_upper² and top/γ_lower², which is infinite when nothing
 separates. The bounds of Freund and Schapire need no separability; they are for sequences of updates in which
 no row comes more than e times, such as those of e epochs.
@@ -19,20 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from novikoff import _core, training
-from novikoff.arrays import rows_of
-from novikoff.ledger import INDEPENDENT, OTHER_ROWS, WEIGHTED, Ledger, Seen
-from novikoff.model import Model, Settings
-from novikoff.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
-from novikoff.summary import theorem
+from novikoff import _core
+from novikoff.data.arrays import rows_of
+from novikoff.exact.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
+from novikoff.proof.folding import times, unit
+from novikoff.proof.geometry import as_vector, by_row, length, stepped, unit_bracket
+from novikoff.proof.maxmargin import ORIGIN, MaxMargin
+from novikoff.proof.maxmargin import solve as solve_margin
+from novikoff.proof.problem import Problem, read_problem
+from novikoff.proof.separability import Inseparable, decide
 from novikoff.theory import hindsight
-from novikoff.theory.folding import times, unit
-from novikoff.theory.geometry import as_vector, by_row, length, stepped, unit_bracket
-from novikoff.theory.maxmargin import ORIGIN, MaxMargin
-from novikoff.theory.maxmargin import solve as solve_margin
-from novikoff.theory.problem import Problem, read_problem
-from novikoff.theory.separability import Inseparable, decide
-from novikoff.training import Plan
+from novikoff.training import linear as training
+from novikoff.training.ledger import INDEPENDENT, OTHER_ROWS, WEIGHTED, Ledger, Seen
+from novikoff.training.linear import Plan
+from novikoff.training.summary import theorem
+from novikoff.training.weights import Model, Settings
 
 
 @dataclass(frozen=True)

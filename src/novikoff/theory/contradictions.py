@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.arrays import is_sparse
-from novikoff.theory.opposites import hashes
-from novikoff.theory.problem import CHUNK, Problem
+from novikoff.data.arrays import is_sparse
+from novikoff.proof.opposites import hashes
+from novikoff.proof.problem import CHUNK, Problem
 
 Rows = npt.NDArray[np.int64]
 
@@ -28,7 +28,7 @@ class Contradictions:
 def contradictions(problem: Problem) -> Contradictions:
     """Find them by a hash of each row; rows that agree in it are then compared themselves.
 
-    >>> from novikoff.theory.problem import read_problem
+    >>> from novikoff.proof.problem import read_problem
     >>> contradictions(read_problem([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0], [1.0, 2.0]], [1, 1, 2, 1]))
     Contradictions(groups=1, rows=3, errors=1, first=(0, 2))
     """

@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.arrays import is_sparse
-from novikoff.labels import LabelRuns, as_text
-from novikoff.model import Floats, Settings
-from novikoff.outward import at_least, at_most, ceil_text, floor_text, up
-from novikoff.sources.features import Features
-from novikoff.summary import theorem
+from novikoff.data.arrays import is_sparse
+from novikoff.data.labels import LabelRuns, as_text
+from novikoff.data.sources.features import Features
+from novikoff.exact.outward import at_least, at_most, ceil_text, floor_text, up
+from novikoff.proof.folding import times, unit
+from novikoff.proof.geometry import by_row, stepped, unit_bracket
+from novikoff.proof.maxmargin import MaxMargin, solve
+from novikoff.proof.problem import CHUNK, Problem, read_problem
+from novikoff.proof.separability import Inseparable, Separable, Verdict, decide
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
 from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
-from novikoff.theory.folding import times, unit
-from novikoff.theory.geometry import by_row, stepped, unit_bracket
 from novikoff.theory.hindsight import Hindsight
-from novikoff.theory.maxmargin import MaxMargin, solve
-from novikoff.theory.problem import CHUNK, Problem, read_problem
-from novikoff.theory.separability import Inseparable, Separable, Verdict, decide
 from novikoff.theory.trace import Trace, trace
 from novikoff.theory.trials import Clock, Orders, Trial, held_out, in_orders, run
+from novikoff.training.summary import theorem
+from novikoff.training.weights import Floats, Settings
 
 Watch = Callable[[str, float | None], None]
 

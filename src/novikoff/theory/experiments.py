@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import datasets
-from novikoff.kernel_perceptron import KernelPerceptron
-from novikoff.perceptron import Perceptron
-from novikoff.pocket import Pocket
+from novikoff.kernel.perceptron import KernelPerceptron
+from novikoff.linear.perceptron import Perceptron
+from novikoff.linear.pocket import Pocket
+from novikoff.linear.voted import VotedPerceptron
+from novikoff.linear.winnow import Winnow, disjunction_bound
 from novikoff.theory.bounds import majority_bound, minimax_risk
-from novikoff.voted import VotedPerceptron
-from novikoff.winnow import Winnow, disjunction_bound
 
 Curve = npt.NDArray[Any]
 

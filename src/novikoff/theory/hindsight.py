@@ -37,12 +37,12 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.arrays import is_sparse
-from novikoff.model import Floats
-from novikoff.outward import ceil_text, floor_text, up
-from novikoff.theory.folding import times
-from novikoff.theory.geometry import as_vector, by_row, length
-from novikoff.theory.problem import Problem, one_blas_thread, read_problem
+from novikoff.data.arrays import is_sparse
+from novikoff.exact.outward import ceil_text, floor_text, up
+from novikoff.proof.folding import times
+from novikoff.proof.geometry import as_vector, by_row, length
+from novikoff.proof.problem import Problem, one_blas_thread, read_problem
+from novikoff.training.weights import Floats
 
 NARROW = 1500  # coordinates up to which the Newton equation is written out
 HESSIAN_ROWS = 1 << 13  # rows at a time of what the equation is made of

@@ -8,8 +8,8 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from novikoff.outward import ceil_count, floor_count
-from novikoff.theory.verdicts import Inseparable
+from novikoff.exact.outward import ceil_count, floor_count
+from novikoff.proof.verdicts import Inseparable
 
 if TYPE_CHECKING:
     from novikoff.theory.bounds import Bound

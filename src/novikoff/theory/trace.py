@@ -29,18 +29,18 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.arrays import is_sparse, row_bytes, rows_of
-from novikoff.model import Floats, Ints, Learner, Settings, raise_problem
-from novikoff.outward import at_most, ceil_text, margin_down, root_up, up
-from novikoff.summary import theorem
-from novikoff.theory import wholes
-from novikoff.theory.folding import times, unit
-from novikoff.theory.geometry import by_row, direction, length, stepped, unit_bracket
+from novikoff.data.arrays import is_sparse, row_bytes, rows_of
+from novikoff.exact.outward import at_most, ceil_text, margin_down, root_up, up
+from novikoff.proof import wholes
+from novikoff.proof.folding import times, unit
+from novikoff.proof.geometry import by_row, direction, length, stepped, unit_bracket
+from novikoff.proof.maxmargin import solve as solve_margin
+from novikoff.proof.problem import Problem, read_problem
 from novikoff.theory.hindsight import UNIT, best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
-from novikoff.theory.maxmargin import solve as solve_margin
-from novikoff.theory.problem import Problem, read_problem
-from novikoff.training import CALL_BYTES
+from novikoff.training.linear import CALL_BYTES
+from novikoff.training.summary import theorem
+from novikoff.training.weights import Floats, Ints, Learner, Settings, raise_problem
 
 Counts = npt.NDArray[np.int64]
 

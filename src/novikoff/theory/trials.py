@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.arrays import is_sparse
-from novikoff.model import Model, Settings
-from novikoff.scaling import Scaling
-from novikoff.sources.block import Block, Csr
-from novikoff.sources.features import Features, NumberedFeatures
-from novikoff.theory.problem import Problem
-from novikoff.training import Plan, Run, fit
+from novikoff.data.arrays import is_sparse
+from novikoff.data.scaling import Scaling
+from novikoff.data.sources.block import Block, Csr
+from novikoff.data.sources.features import Features, NumberedFeatures
+from novikoff.proof.problem import Problem
+from novikoff.training.linear import Plan, Run, fit
+from novikoff.training.weights import Model, Settings
 
 Counts = npt.NDArray[np.int64]
 

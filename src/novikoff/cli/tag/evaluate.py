@@ -14,8 +14,8 @@ from novikoff.cli.tag.opening import load, open_for
 from novikoff.cli.tag.options import Reading, TrustPatterns, default
 
 if TYPE_CHECKING:
-    from novikoff.streaming import Watch
-    from novikoff.structured.scoring import TagScores
+    from novikoff.tagging.scoring import TagScores
+    from novikoff.training.streaming import Watch
 
 
 def evaluate(
@@ -51,7 +51,7 @@ def evaluated(
     path: Path, data: list[str], reading: Reading, watch: Watch | None, trust_patterns: bool
 ) -> TagScores:
     """A saved tagger's labels on files, counted."""
-    from novikoff.structured.scoring import score_file
+    from novikoff.tagging.scoring import score_file
 
     tagger = load(path, trust_patterns)
     source = open_for(tagger, data, reading, labelled=True)

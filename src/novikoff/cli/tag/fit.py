@@ -18,11 +18,11 @@ from novikoff.cli.tag.opening import open_new, templates_of
 from novikoff.cli.tag.options import Learning, Reading, default, option
 
 if TYPE_CHECKING:
-    from novikoff.streaming import Watch
-    from novikoff.structured.conll import SentenceFile
-    from novikoff.structured.scoring import TagScores
-    from novikoff.structured.tagger import Tagger
-    from novikoff.training import Plan
+    from novikoff.tagging.conll import SentenceFile
+    from novikoff.tagging.scoring import TagScores
+    from novikoff.tagging.tagger import Tagger
+    from novikoff.training.linear import Plan
+    from novikoff.training.streaming import Watch
 
 
 def fit(
@@ -53,7 +53,7 @@ def fit(
     The files have columns as in the CoNLL tasks (with blanks or tabs between), or are CoNLL-U or CRFsuite's
     text; an empty line ends a sentence. Ctrl-C saves what has been learned so far.
     """
-    from novikoff.sources.bytestream import ByteStream
+    from novikoff.data.sources.bytestream import ByteStream
 
     files = ByteStream(train)  # whether they are there
     if test:
@@ -91,7 +91,7 @@ def fit(
 def _plan(learning: Learning, n_jobs: int, verbose: bool) -> Plan:
     import numpy as np
 
-    from novikoff.training import Plan
+    from novikoff.training.linear import Plan
 
     return Plan(
         max_epochs=learning.max_epochs,
@@ -108,8 +108,8 @@ def _plan(learning: Learning, n_jobs: int, verbose: bool) -> Plan:
 def _learn(
     source: SentenceFile, learning: Learning, plan: Plan, watch: Watch | None, made: dict[str, Any]
 ) -> Tagger:
-    from novikoff.streaming import Progress
-    from novikoff.structured import fitting, reading
+    from novikoff.tagging import fitting, reading
+    from novikoff.training.streaming import Progress
 
     started = time.monotonic()
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import output
 from novikoff.cli.tag.opening import templates_of
-from novikoff.parameters import TAG_FILE_PARAMETERS
+from novikoff.parameters.table import TAG_FILE_PARAMETERS
 
 if TYPE_CHECKING:
-    from novikoff.structured.tagger import Tagger
+    from novikoff.tagging.tagger import Tagger
 
 MANY = 40  # labels, up to which each is shown with its features
 
@@ -42,7 +42,7 @@ def facts(tagger: Tagger, path: Path, top: int) -> dict[str, Any]:
 
 def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
     """For people."""
-    from novikoff.labels import as_text
+    from novikoff.data.labels import as_text
 
     labels = tagger.classes.tolist()
     names = [as_text(label) for label in labels]

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from novikoff.cli.tag.options import Reading
 
 if TYPE_CHECKING:
-    from novikoff.structured.conll import SentenceFile
-    from novikoff.structured.tagger import Tagger
-    from novikoff.structured.templates import Templates
+    from novikoff.tagging.conll import SentenceFile
+    from novikoff.tagging.tagger import Tagger
+    from novikoff.tagging.templates import Templates
 
 USUAL = {2: "pos", 3: "chunking"}  # templates for files of so many columns
 
 
 def open_new(data: list[str], templates: str | None, reading: Reading) -> tuple[SentenceFile, str | None]:
     """Files to learn from, and the name of templates that were chosen because nobody did."""
-    from novikoff.sources.bytestream import ByteStream
-    from novikoff.structured.conll import look, open_sentences
-    from novikoff.structured.templates import Templates
+    from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.tagging.conll import look, open_sentences
+    from novikoff.tagging.templates import Templates
 
     stream = ByteStream(data)
     given = None if templates is None else Templates.read(templates)
@@ -46,8 +46,8 @@ def _columns(n: int) -> str:
 
 def open_for(tagger: Tagger, data: list[str], reading: Reading, *, labelled: bool | None) -> SentenceFile:
     """Files to be tagged. What they look like is remembered from those that the tagger was made of."""
-    from novikoff.sources.bytestream import ByteStream
-    from novikoff.structured.conll import look, open_sentences
+    from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.tagging.conll import look, open_sentences
 
     stream, templates = ByteStream(data), templates_of(tagger)
     format, width = look(stream, reading.format or "auto")
@@ -78,8 +78,8 @@ def templates_of(tagger: Tagger) -> Templates | None:
 
 def load(path: Path, trust_patterns: bool) -> Tagger:
     """The tagger in a model file."""
-    from novikoff.models.modelfile import kind_of_file
-    from novikoff.structured.tagger import Tagger
+    from novikoff.modelfile.container import kind_of_file
+    from novikoff.tagging.tagger import Tagger
 
     if kind_of_file(path) == "model":
         raise ValueError(f"{path}: holds a model of rows, not a tagger: 'novikoff predict' uses it.")

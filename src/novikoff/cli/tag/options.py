@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from novikoff.cli import options
-from novikoff.parameters import TAG_FILE_PARAMETERS
+from novikoff.parameters.table import TAG_FILE_PARAMETERS
 
 
 def default(name: str) -> Any:

@@ -49,9 +49,9 @@ def predict(
     as they are read, so they may be far larger than memory. With --output the file appears when it is
     complete.
     """
-    from novikoff.labels import as_text
-    from novikoff.outfile import written
-    from novikoff.structured import tagging
+    from novikoff.data.labels import as_text
+    from novikoff.data.writers.outfile import written
+    from novikoff.tagging import training as tagging
 
     tagger = load(model, trust_patterns)
     names = [as_text(label) for label in tagger.classes.tolist()]

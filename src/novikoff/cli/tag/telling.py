@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from novikoff.structured.scoring import TagScores
+    from novikoff.tagging.scoring import TagScores
 
 
 def headlines(scores: TagScores) -> list[str]:

@@ -1,0 +1,164 @@
+"""What a source yields: some consecutive rows, with labels and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.data.text_labels import TextLabels, concatenated
+
+if TYPE_CHECKING:
+    from novikoff.data.sources.features import Features
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.float64] | TextLabels  # numbers, or text
+
+
+class Csr(NamedTuple):
+    """A sparse matrix as its three arrays. Has the attributes of scipy's, and does without scipy.
+
+    The indices of a row are distinct; `is_sorted` says whether they also increase.
+    """
+
+    data: npt.NDArray[Any]
+    indices: npt.NDArray[Any]
+    indptr: npt.NDArray[Any]
+    shape: tuple[int, int]
+    is_sorted: bool = True
+
+    @property
+    def nnz(self) -> int:
+        return len(self.data)
+
+    def some_rows(self, rows: npt.NDArray[Any]) -> Csr:
+        """The rows with these numbers."""
+        sizes = np.diff(self.indptr)[rows]
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(ends[-1]) + np.repeat(self.indptr[rows] - ends[:-1], sizes)
+        indptr = ends.astype(self.indptr.dtype)
+        return Csr(
+            self.data[places], self.indices[places], indptr, (len(rows), self.shape[1]), self.is_sorted
+        )
+
+
+Matrix = Csr | npt.NDArray[Any]
+
+
+def rows_at(X: Matrix, rows: npt.NDArray[np.int64]) -> Matrix:
+    """Some rows of a matrix, by number.
+
+    >>> X = Csr(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]), np.array([0, 1, 1, 3]), (3, 2))
+    >>> rows_at(X, np.array([2, 0])).data.tolist()
+    [2.0, 3.0, 1.0]
+    """
+    if not isinstance(X, Csr):
+        return X[rows]
+    begins, lengths = X.indptr[rows], np.diff(X.indptr)[rows]
+    indptr = np.zeros(len(rows) + 1, dtype=X.indptr.dtype)
+    np.cumsum(lengths, out=indptr[1:])
+    at = np.repeat(begins - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return Csr(X.data[at], X.indices[at], indptr, (len(rows), X.shape[1]), X.is_sorted)
+
+
+@dataclass(slots=True)
+class Block:
+    """Consecutive rows of a source.
+
+    Columns are those of the source's features, of which there may be more after every block.
+    """
+
+    X: Matrix
+    labels: Labels | None  # None: the source has none (rows to predict)
+    weights: Floats | None  # None: all are 1
+    consumed: int  # bytes of the source's files behind the end of this block, for showing progress
+    where: Callable[[int], str]  # "spam.svm, line 17" for a row of the block, for messages
+
+    def __post_init__(self) -> None:
+        if isinstance(self.labels, np.ndarray) and self.labels.dtype.kind in "UO":
+            self.labels = TextLabels.of(self.labels)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+
+def gather(blocks: Iterable[Block]) -> Block:
+    """All blocks as one."""
+    parts = list(blocks)
+    if len(parts) == 1:
+        return parts[0]
+    columns = max(part.X.shape[1] for part in parts)
+    starts = np.cumsum([0, *(part.n_rows for part in parts)])
+
+    def where(row: int) -> str:
+        k = int(np.searchsorted(starts, row, "right")) - 1
+        return parts[k].where(row - int(starts[k]))
+
+    weights = labels = None
+    if any(part.weights is not None for part in parts):
+        ones = [np.ones(part.n_rows) if part.weights is None else part.weights for part in parts]
+        weights = np.concatenate(ones)
+    if all(part.labels is not None for part in parts):
+        labels = _labels([part.labels for part in parts])
+    X = _joined([part.X for part in parts], columns)
+    for part in parts:
+        part.X = np.zeros((0, 0))  # only `where` is needed any more
+    return Block(X, labels, weights, parts[-1].consumed, where)
+
+
+def _labels(parts: list[Any]) -> Labels:
+    return concatenated(parts) if isinstance(parts[0], TextLabels) else np.concatenate(parts)
+
+
+def _joined(parts: list[Matrix], columns: int) -> Matrix:
+    dense = [part for part in parts if not isinstance(part, Csr)]
+    if len(dense) == len(parts) and all(part.shape[1] == columns for part in dense):
+        return np.concatenate(dense)
+    sparse = [part if isinstance(part, Csr) else _sparse(part) for part in parts]
+    before = np.cumsum([0, *(part.nnz for part in sparse)])
+    width = np.int64 if before[-1] > 2**31 - 1 else np.result_type(*(part.indices.dtype for part in sparse))
+    ends = [part.indptr[1:] + first for part, first in zip(sparse, before, strict=False)]
+    return Csr(
+        np.concatenate([part.data for part in sparse]),
+        np.concatenate([part.indices for part in sparse]).astype(width, copy=False),
+        np.concatenate([[0], *ends]).astype(width),
+        (sum(part.shape[0] for part in sparse), columns),
+        all(part.is_sorted for part in sparse),
+    )
+
+
+def _sparse(X: npt.NDArray[Any]) -> Csr:
+    rows, indices = np.nonzero(X)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(X)))])
+    return Csr(X[rows, indices].astype(np.float64), indices.astype(np.int32), ends.astype(np.int32), X.shape)
+
+
+# ---- values that cannot be used ----------------------------------------------------------------------
+class BadValue(ValueError):
+    """A value of a matrix that cannot be used, and why."""
+
+    def __init__(self, X: Any, bad: npt.NDArray[Any], why: str) -> None:
+        """`bad` marks such values among those that X stores; the first of them is named."""
+        at = np.argwhere(bad)[0]
+        if bad.ndim == 2:
+            self.row, self.column = int(at[0]), int(at[1])
+        else:
+            self.row = int(np.searchsorted(X.indptr, at[0], side="right")) - 1
+            self.column = int(X.indices[at[0]])
+        self.value, self.why = (X if bad.ndim == 2 else X.data)[tuple(at)].item(), why
+        super().__init__(f"X[{self.row}, {self.column}] is {self.value:g}: {why}")
+
+
+@contextmanager
+def by_name(where: Callable[[int], str], features: Features) -> Iterator[None]:
+    """A bad value is named by its place in the files, and by its feature's name."""
+    try:
+        yield
+    except BadValue as bad:
+        (name,) = features.names([bad.column])
+        raise ValueError(f"{where(bad.row)}: feature {name!r} is {bad.value:g}: {bad.why}") from None

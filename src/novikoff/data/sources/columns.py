@@ -1,0 +1,273 @@
+"""The columns of a table: what each holds, and how it becomes features.
+
+- *Numbers* (integers, floats, decimals; true and false as 1 and 0): the feature "column".
+- *Strings*, dictionaries, and numbers named as `categorical`: "column=value" of value 1. Blanks around the
+  value are cut off, and an empty one counts as null; a number is written without a point when it is whole.
+- *Strings named as `text`*: "column=word" with the word's count (`native/words.h` says what a word is).
+- *Dates and timestamps*, in UTC: "column" in days since 1970-01-01; "column.month=3", "column.weekday=1"
+  (Monday) and, for timestamps, "column.hour=17" of value 1.
+- *Times of day*: "column" in days, and "column.hour=17" of value 1. *Durations*: "column" in seconds.
+- *Null*: "column=null" of value 1, whatever the column holds; in a text column nothing.
+
+NaN and infinity are refused, and so are columns of lists, structs or maps. A number 0 is the same as no
+number. The features "column" of all columns come first, in the order of the table; the others are
+numbered as they first appear, row by row and in a row from left to right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.data.sources.features import Features, NamedFeatures, State
+
+NUMERIC = ("number", "date", "timestamp", "time", "duration")  # kinds with a feature called like the column
+FEATURES = (*NUMERIC, "category", "text")
+KINDS = (*FEATURES, "label", "weight", "ignored")
+USUAL_LABELS = ("label", "class", "target", "y")
+
+
+class Column(NamedTuple):
+    """One column of the table that a model was made from."""
+
+    name: str
+    kind: str  # one of KINDS
+    type: str  # as Arrow writes it
+
+
+class TableFeatures(Features):
+    """A table's columns as a model's: the recipe, and the names that it led to.
+
+    Parameters
+    ----------
+    columns : list of Column
+        All columns of the table, also those that are no features.
+    has_names : bool
+        Whether the table itself names its columns; otherwise they are called "1", "2", ...
+    ngrams : int
+        Words in a row that text columns are cut into, at most.
+    vocabulary : NamedFeatures
+        Where names have their columns.
+    """
+
+    kind = "table"
+
+    def __init__(
+        self, columns: Sequence[Column], *, has_names: bool, ngrams: int, vocabulary: NamedFeatures
+    ) -> None:
+        self.columns, self.has_names, self.ngrams = list(columns), has_names, ngrams
+        self.vocabulary = vocabulary
+        # column of the features that are called like a column of the table, by that column's number
+        numeric = [k for k, column in enumerate(self.columns) if column.kind in NUMERIC]
+        places = self.place([self.columns[k].name for k in numeric])
+        self.numeric = dict(zip(numeric, places.tolist(), strict=True))
+        comes_first = vocabulary.hash_bits is None and places.tolist() == list(range(len(numeric)))
+        self.n_numbers = len(numeric) if comes_first else 0
+        self.is_plain = comes_first and all(  # nothing but numbers, each in its own column: rows can be dense
+            c.kind == "number" for c in self.columns if c.kind in FEATURES
+        )
+
+    @property
+    def n_columns(self) -> int:
+        return self.vocabulary.n_columns
+
+    @property
+    def hashed(self) -> bool:  # type: ignore[override]
+        return self.vocabulary.hashed
+
+    @property
+    def fixed(self) -> bool:
+        """Whether new names get no column."""
+        return self.vocabulary.fixed
+
+    @fixed.setter
+    def fixed(self, value: bool) -> None:
+        self.vocabulary.fixed = value
+
+    @property
+    def grows(self) -> bool:
+        return self.vocabulary.grows
+
+    def place(self, names: list[str]) -> npt.NDArray[np.int64]:
+        """The column of each name, −1 where it has none."""
+        return self.vocabulary.place(names)
+
+    def names(self, columns: Iterable[int]) -> list[str]:
+        return self.vocabulary.names(columns)
+
+    def state(self) -> State:
+        facts, arrays = self.vocabulary.state()
+        recipe = {
+            "columns": [list(column) for column in self.columns],
+            "has_names": self.has_names,
+            "ngrams": self.ngrams,
+        }
+        return {"table": recipe, "vocabulary": facts}, arrays
+
+    @classmethod
+    def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> TableFeatures:
+        recipe = facts["table"]
+        for column in recipe["columns"]:
+            if (
+                len(column) != 3
+                or not all(isinstance(text, str) for text in column)
+                or column[1] not in KINDS
+            ):
+                raise ValueError(
+                    f"a column of the table is said to be {column!r}: expected a name, kind and type."
+                )
+        features = cls(
+            [Column(*column) for column in recipe["columns"]],
+            has_names=bool(recipe["has_names"]),
+            ngrams=int(recipe["ngrams"]),
+            vocabulary=NamedFeatures.from_state(facts["vocabulary"], arrays),
+        )
+        if min(features.numeric.values(), default=0) < 0:
+            raise ValueError("a column of the table has no place among the names.")
+        return features
+
+    def match(self, names: list[str], has_names: bool, *, label_optional: bool) -> dict[int, int]:
+        """Where a table's columns are in another one: its number there, by the number here.
+
+        By name where both tables have names, otherwise by position; ignored columns need not be there.
+
+        Parameters
+        ----------
+        names : list of str
+            The other table's columns.
+        has_names : bool
+            Whether they are its own, and not just numbers.
+        label_optional : bool
+            Whether labels and weights may be missing.
+
+        Raises
+        ------
+        ValueError
+            When a column is missing; without the name of the file.
+        """
+        spare = ("label", "weight") if label_optional else ()
+        if has_names and self.has_names:
+            there = {name: k for k, name in enumerate(names)}
+            needed = [(k, c) for k, c in enumerate(self.columns) if c.kind != "ignored"]
+            missing = [c.name for _, c in needed if c.name not in there and c.kind not in spare]
+            if missing:
+                raise ValueError(
+                    f"{'the column' if len(missing) == 1 else 'the columns'} {listed(missing)} "
+                    f"{'is' if len(missing) == 1 else 'are'} missing; there are {listed(names)}"
+                )
+            return {k: there[c.name] for k, c in needed if c.name in there}
+        here = range(len(self.columns))
+        without = [k for k in here if self.columns[k].kind not in spare]
+        for some in (here, [k for k in here if self.columns[k].kind != "label"] if spare else here, without):
+            if len(some) == len(names):
+                return {k: j for j, k in enumerate(some) if self.columns[k].kind != "ignored"}
+        raise ValueError(f"expected {len(here)} columns, but there are {len(names)}")
+
+
+def listed(names: Sequence[str], most: int = 30) -> str:
+    """Names for a message: quoted, and not all of very many."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def find_columns(names: list[str], wanted: Any, option: str) -> list[int]:
+    """The numbers (from 0) of the columns that an option names: by name, or by number from 1."""
+    several = [wanted] if isinstance(wanted, str | int | np.integer) else list(wanted or ())
+    return [_find(names, each, option) for each in several]
+
+
+def _find(names: list[str], wanted: Any, option: str) -> int:
+    if isinstance(wanted, str) and wanted in names:
+        return names.index(wanted)
+    number = int(wanted) if isinstance(wanted, str) and wanted.isdecimal() else wanted
+    if isinstance(number, int | np.integer) and not isinstance(number, bool) and 1 <= number <= len(names):
+        return int(number) - 1
+    raise ValueError(f"{option}={wanted!r} is none of the {len(names)} columns: {listed(names)}")
+
+
+def usual_label(names: list[str], has_names: bool) -> int:
+    """The label's column when none is named: by the usual names, or the last where columns have no names."""
+    if not has_names:
+        return len(names) - 1
+    lower = [name.lower() for name in names]
+    for usual in USUAL_LABELS:
+        if usual in lower:
+            return lower.index(usual)
+    raise ValueError(
+        f"no column is called {', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}: "
+        f"name the label's column by `label`; there are {listed(names)}"
+    )
+
+
+def recipe(
+    names: list[str],
+    kinds: list[tuple[str, str]],
+    has_names: bool,
+    *,
+    label: Any = None,
+    weight: Any = None,
+    ignore: Any = (),
+    categorical: Any = (),
+    text: Any = (),
+    label_optional: bool = False,
+) -> list[Column]:
+    """What every column of a table holds.
+
+    Parameters
+    ----------
+    names : list of str
+    kinds : list of (kind, type)
+        By column, as far as the table tells by itself; the kind is "" when the type cannot be a feature.
+    has_names : bool
+        Whether the names are the table's own.
+    label, weight, ignore, categorical, text
+        Columns by name, or by number from 1.
+    label_optional : bool
+        Whether there may be no label.
+    """
+    repeated = (
+        sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    )
+    if repeated:
+        raise ValueError(f"{listed(repeated)} is the name of more than one column; every name must be unique")
+    given: dict[int, str] = {}
+    options = {"ignored": ignore, "category": categorical, "text": text, "weight": weight}
+    for kind, wanted in options.items():
+        option = {"ignored": "ignore", "category": "categorical"}.get(kind, kind)
+        for k in find_columns(names, wanted, option):
+            if given.setdefault(k, kind) != kind:
+                raise ValueError(f"the column {names[k]!r} cannot be both {given[k]} and {kind}")
+    if label is not None:
+        (at,) = find_columns(names, label, "label")
+    else:
+        try:
+            at = usual_label(names, has_names)
+        except ValueError:
+            if not label_optional:
+                raise
+            at = -1
+    if given.get(at) is not None:
+        raise ValueError(f"the column {names[at]!r} holds the labels, and cannot be {given[at]} too")
+    given[at] = "label"
+    out = []
+    for k, (name, (kind, type_)) in enumerate(zip(names, kinds, strict=True)):
+        kind = given.get(k, kind)
+        if not kind:
+            raise ValueError(
+                f"the column {name!r} is of type {type_}, which cannot be a feature: "
+                "ignore it, or flatten it first"
+            )
+        out.append(Column(name, kind, type_))
+    if not any(column.kind in FEATURES for column in out):
+        raise ValueError(
+            "there is no column to learn from"
+            + (
+                f": the table has one column only, {names[0]!r}; check the format and the delimiter"
+                if len(names) == 1
+                else ", as all are ignored or hold labels or weights"
+            )
+        )
+    return out

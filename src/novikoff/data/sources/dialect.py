@@ -1,0 +1,273 @@
+"""What the first lines of a CSV or TSV file tell: how cells are separated, names and types of the columns."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from novikoff.data.sources.columns import USUAL_LABELS, TableFeatures
+from novikoff.data.sources.encoding import NUMBER, kind_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BOM = b"\xef\xbb\xbf"
+HEAD = 1 << 20  # bytes that tell the columns' types
+AT_ONCE = 1 << 14  # columns
+NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns that are no strings
+NULLS += [" " + null for null in NULLS]
+NO_NAMES = {"nan", "inf", "-inf", "+inf", "infinity", *(null.lower() for null in NULLS)}  # nor numbers
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How cells are separated."""
+
+    delimiter: str
+    quote: str | None
+    newlines_in_values: bool
+
+    def cells(self, line: str) -> list[str]:
+        """The cells of one line, without blanks around them."""
+        quoting: dict[str, Any] = (
+            {"quoting": csv.QUOTE_NONE} if self.quote is None else {"quotechar": self.quote}
+        )
+        rows = csv.reader([line], delimiter=self.delimiter, strict=False, **quoting)
+        try:
+            cells = next(rows, [])
+        except csv.Error:  # a cell that is too long for this module is a text, hardly one with delimiters
+            cells = line.split(self.delimiter)
+        return [cell.strip() for cell in cells]
+
+    def parse_options(self) -> Any:
+        import pyarrow.csv
+
+        quote: Any = self.quote or False
+        return pyarrow.csv.ParseOptions(
+            delimiter=self.delimiter,
+            quote_char=quote,
+            double_quote=bool(quote),
+            newlines_in_values=self.newlines_in_values,
+        )
+
+    def starts(self, text: bytes | memoryview) -> tuple[Any, Any]:
+        """Where each row that is not blank begins, the text's end after them; and their lines, from 0."""
+        raw = np.frombuffer(text, np.uint8)
+        ends = np.flatnonzero(raw == ord("\n"))
+        if not len(ends) or ends[-1] != len(raw) - 1:
+            ends = np.append(ends, len(raw))
+        begins = np.concatenate(([0], ends[:-1] + 1))
+        lengths = ends - begins
+        blank = (lengths == 0) | ((lengths == 1) & (raw[np.minimum(begins, len(raw) - 1)] == ord("\r")))
+        inside = np.zeros(len(begins), dtype=bool)
+        if self.newlines_in_values and self.quote:
+            quotes = np.concatenate(([0], np.cumsum(raw == ord(self.quote))))
+            inside = quotes[begins] % 2 == 1
+        rows = np.flatnonzero(~blank & ~inside)
+        return np.append(begins[rows], len(raw)), rows
+
+
+def sniff_delimiter(line: str, quote: str | None) -> str:
+    """The one of comma, semicolon and tab that gives the most cells."""
+    return max(",;\t", key=lambda mark: len(Dialect(mark, quote, False).cells(line)))
+
+
+def is_header(first: list[str], second: list[str] | None, otherwise: bool, label: Any = None) -> bool:
+    """Whether the first line names the columns; `label` is the name of the label's column, where it is given.
+
+    It does when it has that name, and otherwise when it has no number, but a usual name of labels, or the
+    second line has a number. With numbers it is a row; but where it has numbers and a usual name of labels,
+    it names the columns if the second line has a number below that name, because labels are all of one kind,
+    or if it begins with label, as tables do that novikoff writes, while `label` names no other column.
+
+    Raises
+    ------
+    ValueError
+        When it could be either: a label may well be called y, and stand in a row.
+
+    >>> is_header(["a", "y"], ["1", "n"], True), is_header(["0.5", "n"], ["1", "y"], True)
+    (True, False)
+    """
+    if isinstance(label, str) and label in first and not label.isdecimal():
+        return True
+    usual = [cell for name in USUAL_LABELS for cell in first if cell.lower() == name]
+    others = [cell for k, cell in enumerate(first, 1) if cell not in usual and str(k) != str(label)]
+    nameless = bool(others) and all(cell.lower() in NO_NAMES for cell in others)  # as in a row without values
+    if any(NUMBER.fullmatch(cell) for cell in first):
+        if not usual:
+            return False
+        below = second[first.index(usual[0])] if second and len(second) == len(first) else ""
+        written_here = label is None and first[0] == "label" != below  # novikoff writes labels first
+        if not (NUMBER.fullmatch(below) or written_here):
+            raise _unclear(first)
+        return True
+    if nameless and (usual or str(label).isdecimal()):
+        raise _unclear(first)
+    if usual:
+        return True
+    return otherwise or (second is not None and any(NUMBER.fullmatch(cell) for cell in second))
+
+
+def has_known_names(first: list[str], known: TableFeatures) -> bool:
+    """Whether the first line has known names of columns: not only the label's, nor only numbers."""
+    names = {column.name for column in known.columns if column.kind != "label"}
+    found = names & set(header_names(first))
+    if found and (found == names or not all(NUMBER.fullmatch(name) for name in found)):
+        return True
+    labels = {column.name for column in known.columns if column.kind == "label"} & set(first)
+    if not found and not labels:
+        return False
+    if labels and not any(NUMBER.fullmatch(cell) for cell in first):
+        return True
+    raise _unclear(first)
+
+
+def _unclear(first: list[str]) -> ValueError:
+    shown = ",".join(first[:20])
+    return ValueError(
+        f"the first line, {shown}, may be a row or have the columns' names: say which by `header`"
+    )
+
+
+def header_names(cells: list[str]) -> list[str]:
+    """Names of columns; one that is empty goes by its number."""
+    return [cell or str(k + 1) for k, cell in enumerate(cells)]
+
+
+def line_after(text: bytes | memoryview, at: int) -> int:
+    """Where the next line begins."""
+    step = 1 << 12
+    while at < len(text):  # a piece at a time: the rest may be long
+        end = bytes(text[at : at + step]).find(b"\n")
+        if end >= 0:
+            return at + end + 1
+        at, step = at + step, 4 * step
+    return len(text)
+
+
+@dataclass
+class Look:
+    """What the first lines of a file tell."""
+
+    dialect: Dialect
+    has_header: bool
+    names: list[str]
+    kinds: list[tuple[str, str]]  # what each column holds, and its type
+
+
+def look(
+    head: bytes,
+    *,
+    whole: bool,
+    tsv: bool,
+    skip_lines: int,
+    header: bool | None,
+    delimiter: str | None,
+    quote: str | None,
+    newlines_in_values: bool,
+    known: TableFeatures | None,
+    label: Any = None,
+) -> Look:
+    """Find out how a file is written from its first bytes; `whole` says that there are no more.
+
+    Raises
+    ------
+    ValueError
+        Without the name of the file.
+    """
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError("the text is UTF-16; expected UTF-8")
+    at = len(BOM) if head.startswith(BOM) else 0
+    if not head[at:].strip():
+        raise ValueError(
+            "the file is empty; expected a table" if whole else "the file begins with blanks only"
+        )
+    for _ in range(skip_lines):
+        at = line_after(head, at)
+    lines: list[str] = []
+    ends = []
+    while len(lines) < 2 and at < len(head):
+        end = line_after(head, at)
+        raw = head[at:end].rstrip(b"\r\n")
+        if raw:
+            try:
+                lines.append(raw.decode())
+            except UnicodeDecodeError as error:
+                if whole or end < len(head) or error.start < len(raw) - 4:
+                    raise ValueError(f"line {1 + head.count(10, 0, at)} is not UTF-8 text") from None
+                lines.append(raw[: error.start].decode())
+            ends.append(end)
+        at = end
+    if not lines:
+        raise ValueError(f"there is no line after skip_lines={skip_lines}")
+    mark = delimiter or ("\t" if tsv else sniff_delimiter(lines[0], quote))
+    dialect = Dialect(mark, quote, newlines_in_values)
+    first, *more = [dialect.cells(line) for line in lines]
+    if header is None and known is not None and known.has_names:
+        header = has_known_names(first, known)
+    elif header is None:
+        header = is_header(first, more[0] if more else None, not tsv and known is None, label)
+    if header and not more:
+        raise ValueError("there is a header, but no row after it")
+    names = header_names(first) if header else [str(k + 1) for k in range(len(first))]
+    if known is not None:
+        return Look(dialect, header, names, [])
+    body = head[ends[0] if header else ends[0] - len(_line(head, ends[0])) :]
+    if not whole:
+        body = body[: body.rfind(b"\n") + 1] or body
+    return Look(dialect, header, names, _kinds(body, dialect, len(names)))
+
+
+def _line(head: bytes, end: int) -> bytes:
+    return head[head.rfind(b"\n", 0, end - 1) + 1 : end]
+
+
+def _kinds(body: bytes, dialect: Dialect, n: int) -> list[tuple[str, str]]:
+    """What pyarrow takes the columns for."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    options = dialect.parse_options()
+    options.invalid_row_handler = lambda row: "skip"  # found again, with its line, when it is read
+    names, types = numbered(n), []
+    for some in in_parts(names):
+        convert = pyarrow.csv.ConvertOptions(
+            null_values=NULLS, strings_can_be_null=True, include_columns=some
+        )
+        try:
+            types += read_cells(body, names, options, convert).schema.types
+        except pa.ArrowInvalid as error:
+            raise ValueError(str(error)) from None
+    return [(kind_of(type_) or "category", csv_type_name(type_)) for type_ in types]
+
+
+def in_parts(names: list[str]) -> list[list[str]]:
+    """Columns to be read at a time: pyarrow takes 9 kB for each, whatever is in them."""
+    return [names[k : k + AT_ONCE] for k in range(0, len(names), AT_ONCE)]
+
+
+def read_cells(text: bytes | memoryview, names: list[str], options: Any, convert: Any) -> pa.Table:
+    """Lines as a table of the columns that `convert` includes; `names` has all."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    how = pyarrow.csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names)
+    return pyarrow.csv.read_csv(pa.BufferReader(pa.py_buffer(text)), how, options, convert)
+
+
+def numbered(n: int) -> list[str]:
+    return [str(k) for k in range(n)]
+
+
+def csv_type_name(type_: pa.DataType) -> str:
+    """The type that a column is read as when its first cells look like `type_`."""
+    kind = kind_of(type_)
+    if kind == "number":
+        return "bool" if str(type_) == "bool" else "double"
+    if kind == "timestamp":  # finer than the first cells may need, but with room for the year 9999
+        unit = "ns" if type_.unit == "ns" else "us"
+        return f"timestamp[{unit}, tz=UTC]" if type_.tz else f"timestamp[{unit}]"
+    return {"date": "date32[day]", "time": "time64[us]"}.get(kind, "string")

@@ -1,0 +1,63 @@
+"""JSON lines as a source: an object a line, flat or with its features in an object of their own.
+
+``{"label": "spam", "age": 3, "job": "cook"}``; native/jsonl.h says what each kind of value becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from novikoff import _core
+from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream
+from novikoff.data.sources.features import Features
+from novikoff.data.sources.named_text import BLOCK_SIZE, NamedParser, named_source
+from novikoff.data.sources.text import TextSource
+from novikoff.parameters.table import PARAMETERS
+
+
+def open_text(
+    stream: ByteStream,
+    *,
+    features: Features | None = None,
+    hash_bits: int | None = None,
+    seed: int | None = None,
+    label: str = "label",
+    weight: str | None = None,
+    ignore: Iterable[str] = (),
+    labelled: bool = True,
+    skip_bad_lines: bool = False,
+    rounding: str = "never",
+    n_jobs: int | None = -1,
+    block_size: int = BLOCK_SIZE,
+    max_columns: int = MAX_COLUMNS,
+) -> TextSource[NamedParser]:
+    """A stream of JSON lines as a source; the parameters are those of `novikoff.open_source`.
+
+    `label` and `weight` are the keys of a row's label and weight, `ignore` those of what is no feature.
+    """
+    ignored = [ignore] if isinstance(ignore, str) else list(ignore)
+    PARAMETERS["rounding"].check(rounding)
+
+    def make_parser(kind: str) -> NamedParser:
+        return _core.JsonRows(
+            label,
+            weight,
+            "features",
+            ignored,
+            label="required" if labelled else "optional",
+            kind=kind,
+            skip_bad=bool(skip_bad_lines),
+            round=rounding == "nearest",
+        )
+
+    return named_source(
+        stream,
+        make_parser,
+        format="jsonl",
+        features=features,
+        hash_bits=hash_bits,
+        seed=seed,
+        n_jobs=n_jobs,
+        block_size=block_size,
+        max_columns=max_columns,
+    )

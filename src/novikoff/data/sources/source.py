@@ -1,0 +1,72 @@
+"""Where examples come from: files of any format behind one small interface."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from novikoff.data.rounding import Rounding
+from novikoff.data.sources.block import Block
+from novikoff.data.sources.features import Features
+
+
+@dataclass
+class Skipped:
+    """Lines that were passed over on request: how many, and the first few with what is wrong."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, message: str) -> None:
+        self.count += 1
+        if len(self.first) < 10:
+            self.first.append(message)
+
+
+def ending(reading: Generator[Any, None, None], blocks: Iterator[Block]) -> Iterator[Block]:
+    """The blocks, made of what is being read: whoever closes them ends the reading too, with its threads.
+
+    It would go on for as long as they are kept otherwise, where closing a generator does not yet let go of
+    what it holds, as in Python 3.12.3.
+    """
+    with closing(reading):
+        yield from blocks
+
+
+class Source(ABC):
+    """Examples from one or more files, as blocks of rows.
+
+    `features` names the columns. It grows while training data are read for the first time; a source
+    opened for a model that exists has that model's features, and what they do not know has no column.
+    """
+
+    name: str  # for messages: a file's name, or "3 files"
+    format: str  # "libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"
+    features: Features
+    size: int | None  # bytes of the files as they lie on disk; None for standard input
+    can_reread: bool
+    files: tuple[str, ...] = ()  # their names, where there are any
+    options: dict[str, Any] = {}  # how it was opened, as far as that shapes the rows  # noqa: RUF012
+    skipped: Skipped
+    rounded: Rounding  # numbers of the last pass that no double holds, where they are rounded
+    _has_warned = False
+
+    def _warn_rounded(self) -> None:
+        """Say once, after a pass, what was rounded."""
+        if self.rounded.count and not self._has_warned:
+            self._has_warned = True
+            self.rounded.warn(3)
+
+    @abstractmethod
+    def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
+        """All rows from the first, in the files' order.
+
+        With `reuse` a block's arrays are valid only until the next block is asked for.
+        """
+
+    @abstractmethod
+    def digest(self) -> str:
+        """A BLAKE2 digest of the files' bytes as they lie on disk, in hexadecimal."""

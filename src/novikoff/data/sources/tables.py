@@ -1,0 +1,472 @@
+"""Tables as a source of examples: CSV, TSV, Parquet, Feather and Arrow files, through pyarrow.
+
+How columns become features is said in `columns`. Memory is bounded: a few blocks of rows are held at a time,
+besides one row group's pages of a Parquet file, and one record batch of an Arrow file that is compressed.
+An Arrow file that is not compressed is mapped: its pages count as the process's while there is room for them.
+
+Text is UTF-8. The first MiB of the first file tells which columns hold numbers, true/false, dates or
+times; all others, and those without any value there, hold categories. In columns that are no categories
+an empty cell, NA, N/A, NULL, null and ? mean that there is no value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from novikoff.data.rounding import Rounding
+from novikoff.data.sources.block import Block, Floats, Labels
+from novikoff.data.sources.bytestream import (
+    MAX_COLUMNS,
+    MAX_EXPANSION,
+    MAX_LINE,
+    ByteStream,
+    Lines,
+    Paths,
+    check_whole,
+)
+from novikoff.data.sources.columnar import ColumnarFile
+from novikoff.data.sources.columns import TableFeatures, recipe
+from novikoff.data.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
+from novikoff.data.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
+from novikoff.data.sources.encoding import (
+    BlockRounding,
+    LocalRows,
+    MixedLabels,
+    Unsound,
+    encoded,
+    kind_of,
+    placed,
+)
+from novikoff.data.sources.features import Features, NamedFeatures
+from novikoff.data.sources.source import Skipped, Source, ending
+from novikoff.data.sources.text import check_columns, no_rows
+from novikoff.data.text_labels import TextLabels
+from novikoff.parameters.table import PARAMETERS
+from novikoff.training.weights import threads
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Columns = str | int | Sequence[str | int]
+FORMATS = ("csv", "tsv", "parquet", "feather", "arrow")
+BLOCK_SIZE = 1 << 20
+
+
+class TableSource(Source):
+    """Examples from the rows of tables.
+
+    Parameters
+    ----------
+    paths : str, path, open binary file, or a list of these
+        Several files, or a pattern for them, are read one after the other; ``-`` is standard input. CSV and
+        TSV may be compressed by gzip, bzip2, xz or Zstandard. Columns of a later file are found by their
+        names where there are names.
+    format : {'csv', 'tsv', 'parquet', 'feather', 'arrow'}, default None
+        None for what the first file's content and name say.
+    label : str or int, default None
+        The labels' column by name, or by number from 1. None for the column that is called label, class,
+        target or y (the first of these that there is, in capitals or not); the last one in files without
+        column names.
+    weight : str or int, default None
+        A column of sample weights.
+    ignore, categorical, text : str, int, or a list of these
+        Columns to leave out, to be taken as categories although they hold numbers, and to be taken as bags of
+        words.
+    ngrams : default 1
+        Words in a row that make one feature of a text column, at most.
+    header : bool, default None
+        Whether the first line of CSV and TSV names the columns. None: yes when it has the given name of the
+        label's column, or when it has no number, but a usual name of labels, or the second line has a number;
+        no when it has a number; otherwise yes for CSV and no for TSV. A line with numbers and a usual name of
+        labels is refused, unless the line below has a number there or it begins with label: a label may well
+        be called y. Columns without names are called by their numbers from 1.
+    skip_lines : default 0
+        Lines before the table in every CSV or TSV file.
+    delimiter : str, default None
+        Between cells. None for a tab in TSV, and in CSV for the one of comma, semicolon and tab that gives
+        most cells in the first line.
+    quote : str or None, default '"' for CSV and None for TSV
+        Around cells that hold delimiters; twice for itself.
+    newlines_in_values : default False
+        Whether a quoted cell may hold line breaks.
+    features : TableFeatures, default None
+        A model's columns, by which the table is read. Columns are found by name where both tables have names,
+        otherwise by position; options that say what columns hold are then not needed.
+    hash_bits, seed :
+        As in `OnlinePerceptron`: None for an exact vocabulary.
+    labelled : default True
+        False when rows may have no label, as in predicting.
+    skip_bad_lines : default False
+        Whether lines of CSV and TSV that cannot be read are passed over and counted in `skipped`.
+    rounding : default 'never'
+        'nearest' rounds integers and times that no double holds, and warns.
+    block_size : default 1 MiB
+        Bytes of text, or of numbers, that a block has about. Never changes a result.
+    n_jobs : default −1
+        Threads that read; −1 for all cores. Never changes a result.
+    max_columns : default 2²⁶
+        Most columns that rows may ask for.
+    max_line, max_expansion :
+        As in `ByteStream`.
+
+    Examples
+    --------
+    >>> import io
+    >>> from novikoff.data.sources.tables import TableSource
+    >>> source = TableSource(io.BytesIO(b"age,job,class\\n41,cook,yes\\n,nurse,no\\n"))
+    >>> (block,) = source.blocks()
+    >>> source.features.names(range(source.features.n_columns))
+    ['age', 'job=cook', 'age=null', 'job=nurse']
+    >>> block.labels.tolist()
+    ['yes', 'no']
+    >>> block.where(1)
+    '<BytesIO>, line 3'
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        format: str | None = None,
+        label: str | int | None = None,
+        weight: str | int | None = None,
+        ignore: Columns = (),
+        categorical: Columns = (),
+        text: Columns = (),
+        ngrams: int = 1,
+        header: bool | None = None,
+        skip_lines: int = 0,
+        delimiter: str | None = None,
+        quote: str | None = "",
+        newlines_in_values: bool = False,
+        features: Features | None = None,
+        hash_bits: int | None = PARAMETERS["hash_bits"].default,
+        seed: int = PARAMETERS["seed"].default,
+        labelled: bool = True,
+        skip_bad_lines: bool = False,
+        rounding: str = "never",
+        block_size: int = BLOCK_SIZE,
+        n_jobs: int | None = -1,
+        max_line: int = MAX_LINE,
+        max_columns: int = MAX_COLUMNS,
+        max_expansion: int = MAX_EXPANSION,
+    ) -> None:
+        _need_pyarrow()
+        for name, value, low in (
+            ("skip_lines", skip_lines, 0),
+            ("block_size", block_size, 1),
+            ("max_columns", max_columns, 1),
+        ):
+            check_whole(name, value, low)
+        if not isinstance(ngrams, int | np.integer) or not 1 <= ngrams <= 5:
+            raise ValueError(f"ngrams must be a whole number from 1 to 5, not {ngrams!r}.")
+        for name, mark in (("delimiter", delimiter), ("quote", quote or None)):
+            if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or not mark.isascii()):
+                raise ValueError(f"{name} must be one ASCII character, not {mark!r}.")
+        for name, given in (("n_jobs", n_jobs), ("hash_bits", hash_bits), ("seed", seed)):
+            PARAMETERS[name].check(given)
+        PARAMETERS["rounding"].check(rounding)
+        if format is not None and format not in FORMATS:
+            raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
+        if features is not None and not isinstance(features, TableFeatures):
+            raise ValueError(
+                f"the model's features are of the kind {features.kind!r}, but a table needs those of a "
+                "table: the model was made from another format."
+            )
+        self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
+        self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
+        self.files = tuple(self._stream.names) if self.can_reread else ()
+        self.skipped, self.rounded = Skipped(), Rounding()
+        self._rounding = rounding
+        self._label_optional, self._skip_bad = not labelled, bool(skip_bad_lines)
+        self._block_size, self._n_jobs = int(block_size), n_jobs
+        self._skip_lines, self._max_columns = int(skip_lines), int(max_columns)
+        head, is_whole = self._stream.beginning(HEAD, self._skip_lines, 2)
+        self.format = _recognised(format, self._stream.names[0], head)
+        self._look: Look | None = None
+        self._first: ColumnarFile | None = None  # a pipe that has been opened
+        try:
+            if self.format in ("csv", "tsv"):
+                self._look = look(
+                    head,
+                    whole=is_whole,
+                    tsv=self.format == "tsv",
+                    skip_lines=self._skip_lines,
+                    header=header,
+                    delimiter=delimiter,
+                    quote=('"' if self.format == "csv" else None) if quote == "" else quote,
+                    newlines_in_values=bool(newlines_in_values),
+                    known=features,
+                    label=label,
+                )
+                names, has_names, kinds = self._look.names, self._look.has_header, self._look.kinds
+            else:
+                schema = self._first_schema()
+                names, has_names = schema.names, True
+                kinds = [(kind_of(type_), str(type_)) for type_ in schema.types]
+            if features is None:
+                columns = recipe(
+                    names,
+                    kinds,
+                    has_names,
+                    label=label,
+                    weight=weight,
+                    ignore=ignore,
+                    categorical=categorical,
+                    text=text,
+                    label_optional=self._label_optional,
+                )
+                features = TableFeatures(
+                    columns,
+                    has_names=has_names,
+                    ngrams=int(ngrams),
+                    vocabulary=NamedFeatures(hash_bits=hash_bits, seed=seed),
+                )
+            features.match(names, has_names, label_optional=self._label_optional)
+        except ValueError as error:
+            self._stream.close()
+            name, said = f"{self._stream.names[0]}: ", str(error).removesuffix(".")
+            raise ValueError(f"{name}{said.removeprefix(name)}.") from None
+        self.features: TableFeatures = features
+        if self.can_reread:
+            self._stream.close()
+
+    def digest(self) -> str:
+        return self._stream.digest()
+
+    def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
+        self.skipped, self.rounded = Skipped(), Rounding()
+        buffers = Buffers()
+        read = self._columnar_blocks() if self._look is None else self._text_blocks(buffers)
+        return ending(read, self._checked(read, buffers if reuse else None))
+
+    def _checked(self, read: Iterator[_Read], buffers: Buffers | None) -> Iterator[Block]:
+        """Blocks with the model's columns, all with labels of one kind."""
+        is_text: bool | None = None
+        part = None
+        for part in read:
+            if part.labels is not None and len(part.labels):
+                this = isinstance(part.labels, TextLabels)
+                if is_text is None:
+                    is_text = this
+                elif this != is_text:
+                    raise ValueError(f"{part.where(0)}: {MixedLabels(0, part.labels[0], is_text)}.")
+            if part.rounded.count:
+                where = part.where(part.rounded.row)
+                self.rounded.add(part.rounded.count, f"{part.rounded.first}, {where}")
+            X = placed(part.local, self.features)
+            check_columns(self.features, self._max_columns, partial(part.where, X.shape[0] - 1))
+            yield Block(X, part.labels, part.weights, part.consumed, part.where)
+            if buffers is not None and part.local.dense is not None:
+                buffers.give_back(part.local.dense)
+        if part is None:
+            raise no_rows(self.name, self.skipped)
+        self._warn_rounded()
+
+    # CSV and TSV
+
+    def _text_blocks(self, buffers: Buffers) -> Generator[_Read, None, None]:
+        running: deque[tuple[Lines, Future[ParsedLines]]] = deque()
+        count = threads(self._n_jobs)
+        place = _Place(self._stream.names, self.skipped)
+
+        def collect() -> Iterator[_Read]:
+            lines, future = running.popleft()
+            return place.of(lines, future.result())
+
+        with ThreadPoolExecutor(count, "novikoff-table") as pool:
+            try:
+                for lines, reader, text, before in self._bodies(buffers):
+                    running.append((lines, pool.submit(self._parse, reader, lines, text, before)))
+                    if len(running) > count + 1:
+                        yield from collect()
+                while running:
+                    yield from collect()
+            finally:
+                for _, future in running:
+                    future.cancel()
+
+    def _bodies(self, buffers: Buffers) -> Iterator[tuple[Lines, LineReader | None, bytes | memoryview, int]]:
+        """Blocks of lines without what comes before a file's first row, and how many lines that was."""
+        assert self._look is not None
+        file, to_skip, names, reader = -1, 0, None, None
+        for lines, text in whole_rows(
+            self._stream.blocks(self._block_size), self._look.dialect, self._stream.max_line
+        ):
+            at = before = 0
+            if lines.file != file:
+                file, to_skip, reader = lines.file, self._skip_lines, None
+                names = None if self._look.has_header else self._look.names
+                at = len(BOM) if bytes(text[: len(BOM)]) == BOM else 0
+            while at < len(text) and (to_skip or names is None):
+                end = line_after(text, at)
+                line = bytes(text[at:end]).rstrip(b"\r\n")
+                if to_skip:
+                    to_skip -= 1
+                elif line:
+                    names = header_names(self._look.dialect.cells(line.decode(errors="replace")))
+                at, before = end, before + 1
+            if reader is None and names is not None:
+                reader = self._reader(file, names, buffers)
+            yield lines, reader, text[at:], before
+
+    def _reader(self, file: int, names: list[str], buffers: Buffers) -> LineReader:
+        assert self._look is not None
+        dialect, has_names = self._look.dialect, self._look.has_header
+        try:
+            places = self.features.match(names, has_names, label_optional=self._label_optional)
+        except ValueError as error:
+            raise ValueError(f"{self._stream.names[file]}: {error}.") from None
+        return LineReader(
+            self.features,
+            places,
+            len(names),
+            dialect,
+            label_optional=self._label_optional,
+            skip_bad=self._skip_bad,
+            rounding=self._rounding,
+            buffers=buffers,
+        )
+
+    def _parse(
+        self, reader: LineReader | None, lines: Lines, text: bytes | memoryview, before: int
+    ) -> ParsedLines:
+        parsed = ParsedLines() if reader is None or not len(text) else reader(text)
+        parsed.before = before
+        if isinstance(text, memoryview):
+            text.release()
+            self._stream.release(lines)
+        return parsed
+
+    # Parquet, Feather and Arrow
+
+    def _first_schema(self) -> pa.Schema:
+        if self.can_reread:
+            self._stream.close()
+        file = ColumnarFile(self._stream, 0, self.format)
+        if self.can_reread:
+            file.close()
+        else:
+            self._first = file
+        return file.schema
+
+    def _columnar_blocks(self) -> Generator[_Read, None, None]:
+        """Blocks that are read one ahead of whoever works on them."""
+        read = self._columnar_read()
+        with ThreadPoolExecutor(1, "novikoff-table") as pool:
+            ahead = pool.submit(next, read, None)
+            try:
+                while (part := ahead.result()) is not None:
+                    ahead = pool.submit(next, read, None)
+                    yield part
+            finally:
+                ahead.cancel()
+
+    def _columnar_read(self) -> Iterator[_Read]:
+        size = self.size or 0
+        categories = [c.name for c in self.features.columns if c.kind in ("category", "label")]
+        for number, name in enumerate(self._stream.names):
+            file, self._first = (
+                self._first or ColumnarFile(self._stream, number, self.format, categories),
+                None,
+            )
+            try:
+                yield from self._rows_of(file, name, size * number // len(self._stream.names))
+            finally:
+                file.close()
+
+    def _rows_of(self, file: ColumnarFile, name: str, before: int) -> Iterator[_Read]:
+        names = file.schema.names
+        try:
+            places = self.features.match(names, True, label_optional=self._label_optional)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}.") from None
+        columns = [names[place] for place in places.values()]
+        n_rows = max(4 * self._block_size // (8 * len(columns)), 1)
+        row = 0
+        for batch, part in file.batches(columns, n_rows, use_threads=threads(self._n_jobs) > 1):
+            where, rounded = partial(_row, name, row), BlockRounding(self._rounding)
+            try:
+                local, labels, weights = encoded(
+                    self.features, places, batch.columns, batch.num_rows, self._label_optional, rounded
+                )
+            except Unsound as error:
+                raise ValueError(f"{name if error.row is None else where(error.row)}: {error}.") from None
+            row += batch.num_rows
+            consumed = before + int(part * (self.size or 0) / len(self._stream.names))
+            if batch.num_rows:
+                yield _Read(local, labels, weights, consumed, where, rounded)
+
+
+@dataclass(slots=True)
+class _Read:
+    """A block before its features have the model's columns."""
+
+    local: LocalRows
+    labels: Labels | None
+    weights: Floats | None
+    consumed: int
+    where: Callable[[int], str]
+    rounded: BlockRounding
+
+
+class _Place:
+    """Where in the files the blocks of lines come to stand."""
+
+    def __init__(self, names: list[str], skipped: Skipped) -> None:
+        self._names, self._skipped = names, skipped
+        self._file, self._lines = 0, 0  # lines of this file so far
+
+    def of(self, lines: Lines, parsed: ParsedLines) -> Iterator[_Read]:
+        """The next block; raises what is wrong with it."""
+        if lines.file != self._file:
+            self._file, self._lines = lines.file, 0
+        name = self._names[lines.file]
+        first = self._lines + parsed.before + 1
+        self._lines += parsed.before + parsed.n_lines
+        for line, message in parsed.skipped:
+            self._skipped.add(f"{name}, line {first + line}: {message}.")
+        if parsed.problem is not None:
+            at, message = parsed.problem
+            raise ValueError(f"{name}{'' if at is None else f', line {first + at}'}: {message}.")
+        if lines.problem:
+            raise ValueError(f"{name}, line {self._lines + 1}: {lines.problem}.")
+        if parsed.local is not None and parsed.n_rows:
+            where = partial(_line, name, first, parsed.lines)
+            yield _Read(parsed.local, parsed.labels, parsed.weights, lines.consumed, where, parsed.rounded)
+
+
+def _line(name: str, first: int, lines: Any, row: int) -> str:
+    return f"{name}, line {first + (row if lines is None else int(lines[row]))}"
+
+
+def _row(name: str, before: int, row: int) -> str:
+    return f"{name}, row {before + row + 1}"
+
+
+def _recognised(format: str | None, name: str, head: bytes) -> str:
+    """The format, by the first bytes and the name unless it is given."""
+    if format is not None:
+        return "arrow" if format == "feather" else format
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if ending := re.search(r"\.(csv|tsv|tab)\b", name.lower()):
+        return "csv" if ending[1] == "csv" else "tsv"
+    return "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
+
+
+def _need_pyarrow() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ImportError("reading tables needs pyarrow: pip install 'novikoff[files]'.") from None

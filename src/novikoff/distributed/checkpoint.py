@@ -1,0 +1,137 @@
+"""Checkpoints of iterative parameter mixing: the shared state after an epoch, of any kind of model.
+
+Between two epochs a fit is the shared table, the counts, and where every shard's order stands. From there it
+ends with the same bits wherever it goes on, as long as the shards are the same; each shard is known by a
+digest of what it holds, made where it lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from novikoff.distributed.mixing import Method, Standing, Table
+from novikoff.modelfile.state import (
+    MOST,
+    count,
+    digest_of_rows,
+    fact,
+    number,
+    pack_rows,
+    records,
+    unpack_rows,
+)
+from novikoff.training.checkpoint import Keeping
+from novikoff.training.linear import Record, Run
+
+
+@dataclass
+class MixingState:
+    """A fit between two epochs."""
+
+    table: Table
+    standing: Standing
+    orders: list[Any]  # where the generator of each shard's orders stands
+    history: list[Record] = field(default_factory=list)
+    run: Run = field(default_factory=Run)  # its figures so far
+    seen: tuple[int, int] | None = None  # digest and number of the rows, once known
+    copies: int = 0  # no row was visited more often so far
+    weighted: bool = False  # whether a row had another weight than 1
+
+
+@dataclass
+class MixingCheckpoint(Keeping):
+    """Where a fit by mixing is kept after every epoch.
+
+    Parameters
+    ----------
+    shards : list of str
+        A digest of each shard.
+    """
+
+    shards: list[str] = field(default_factory=list)
+
+    kind = "checkpoint of shards"
+
+    def save(self, state: MixingState) -> None:
+        """Keep the fit now, in place of what was kept before."""
+        standing, run = state.standing, state.run
+        facts: dict[str, Any] = {
+            "shape": list(state.table.shape),
+            "epoch": standing.epoch,
+            "parts": list(standing.parts),
+            "settled": sorted(standing.settled),
+            "orders": [_sayable(order) for order in state.orders],
+            "history": state.history,
+            "converged": run.converged,
+            "mixed": run.mixed,
+            "heaviest": run.heaviest,
+            "n_shards": run.n_shards,
+            "n_rows": run.n_rows,
+            "shuffled_in_blocks": run.shuffled_in_blocks,
+            "seen": None if state.seen is None else [f"{state.seen[0]:016x}", state.seen[1]],
+            "copies": state.copies,
+            "weighted": state.weighted,
+        }
+        rows = np.moveaxis(state.table, 0, 1).reshape(state.table.shape[1], -1)
+        self.write({"shards": self.shards}, facts, pack_rows("table", rows))
+
+    def restore(self, method: Method) -> MixingState:
+        """The fit as it was kept; a ValueError where it is another."""
+        facts, arrays = self.read({"shards": self.shards}, f"the {len(self.shards)} shard(s)")
+        with self.believing():
+            return self._restored(method, facts, arrays)
+
+    def _restored(self, method: Method, facts: dict[str, Any], arrays: dict[str, Any]) -> MixingState:
+        table = method.table()
+        if fact(facts, "shape", list) != list(table.shape):
+            raise ValueError(f"it has weights of shape {facts['shape']}, expected {list(table.shape)}")
+        layers, n, width = table.shape
+        columns = [table[layer, :, c] for layer in range(layers) for c in range(width)]
+        unpack_rows("table", arrays, n, layers * width, columns)
+        parts = tuple(map(_counts, fact(facts, "parts", list)))
+        run = Run(
+            converged=fact(facts, "converged", bool),
+            mixed=number(facts, "mixed", 0.0),
+            heaviest=number(facts, "heaviest", 0.0),
+            n_shards=count(facts, "n_shards"),
+            n_rows=count(facts, "n_rows"),
+            shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
+        )
+        standing = Standing(count(facts, "epoch"), parts, frozenset(fact(facts, "settled", list)))
+        orders = [_heard(order) for order in fact(facts, "orders", list)]
+        known = (
+            None if facts.get("seen") is None else digest_of_rows(facts, "seen")
+        )  # not in an earlier version's
+        copies = count(facts, "copies") if "copies" in facts else 0
+        weighted = "weighted" in facts and fact(facts, "weighted", bool)
+        history = records(facts, lists=True)
+        return MixingState(table, standing, orders, history, run, known, copies, weighted)
+
+
+def _counts(part: Any) -> dict[str, Any]:
+    """What a learner has counted: numbers, and pairs of them."""
+
+    def sound(value: Any) -> bool:
+        return (type(value) is int and abs(value) <= MOST) or type(value) is float
+
+    if not isinstance(part, dict) or not all(
+        sound(v) or (isinstance(v, list) and len(v) == 2 and all(map(sound, v))) for v in part.values()
+    ):
+        raise ValueError("parts has an entry that is no set of counts")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
+
+
+def _sayable(order: Any) -> Any:
+    """Where a generator stands, as JSON can say it."""
+    if isinstance(order, dict):
+        return {name: _sayable(value) for name, value in order.items()}
+    return order.tolist() if isinstance(order, np.ndarray | np.generic) else order
+
+
+def _heard(order: Any) -> Any:
+    if isinstance(order, dict):
+        return {name: _heard(value) for name, value in order.items()}
+    return np.array(order, dtype=np.uint64) if isinstance(order, list) else order

@@ -1,0 +1,350 @@
+"""`DistributedPerceptron`: `Perceptron` on a Dask cluster."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from novikoff.data.labels import Classes
+from novikoff.distributed.blocks import load_blocks
+from novikoff.distributed.checkpoint import MixingCheckpoint
+from novikoff.distributed.cluster import Session, session
+from novikoff.distributed.estimator import OnCluster
+from novikoff.distributed.files import are_paths, load_files
+from novikoff.distributed.fitting import kept_in, learn
+from novikoff.distributed.linear_shard import LinearMethod
+from novikoff.distributed.predicting import predicted
+from novikoff.distributed.shards import Shards
+from novikoff.linear.estimator import LinearClassifier
+from novikoff.parameters.table import DISTRIBUTED_PARAMETERS, default, document
+from novikoff.training.linear import Plan, Run
+from novikoff.training.turns import turns_of
+from novikoff.training.weights import Model
+
+
+class DistributedPerceptron(OnCluster, LinearClassifier):
+    """A perceptron that learns on a Dask cluster, by iterative parameter mixing.
+
+    Every shard learns an epoch from the shared weights where its rows are; the new shared weights are the
+    mixture of what the shards have then. With one shard this is `Perceptron`, bit for bit; with more it
+    depends on how the rows are sharded, but not on the number of workers, their speed or their deaths.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, converged_, verdict_, witness_, margin_, radius_ …
+        As those of `Perceptron`. `converged_`: an epoch passed without an update on any shard.
+    features_ : novikoff.data.sources.features.Features
+        After learning from files, and after `load`: what the columns are called.
+    n_shards_ : int
+        Shards of the last fit.
+    mixed_mistakes_ : float
+        Σ μ·k over epochs and shards: mistakes (updates for the 'margin' rule), each counted by the mixing
+        weight of its shard. The bound R²/γ² is on this sum.
+    history_ : list of dict
+        Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates`,
+        `shard_seconds` and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that
+        shards gave back, and the shared weights once a worker) and `seconds_lost` (by how much the busiest
+        worker exceeds the mean).
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from novikoff.dask import DistributedPerceptron
+    >>> X = da.from_array([[0.0, 1.0], [1.0, 0.0], [0.0, 3.0], [2.0, 0.0]], chunks=(2, 2))
+    >>> y = da.from_array([0, 1, 0, 1], chunks=2)
+    >>> DistributedPerceptron(max_epochs=10).fit(X, y).verdict_      # doctest: +SKIP
+    'separated'
+    """
+
+    _names = (
+        "rule",
+        "average",
+        "fit_intercept",
+        "intercept_scaling",
+        "max_epochs",
+        "order",
+        "random_state",
+        "ties",
+        "margin",
+        "C",
+        "multiclass",
+        "class_weight",
+        "warm_start",
+        "n_jobs",
+        "verbose",
+        "callback",
+        "rounding",
+        "mixing",
+        "n_shards",
+        "client",
+        "checkpoint",
+    )
+    _table = DISTRIBUTED_PARAMETERS
+
+    def __init__(
+        self,
+        rule: str = default("rule"),
+        *,
+        average: bool = default("average"),
+        fit_intercept: bool = default("fit_intercept"),
+        intercept_scaling: float = default("intercept_scaling"),
+        max_epochs: int = default("max_epochs"),
+        order: str = default("order"),
+        random_state: Any = default("random_state"),
+        ties: str = default("ties"),
+        margin: float = default("margin"),
+        C: float = default("C"),
+        multiclass: str = default("multiclass"),
+        class_weight: Any = default("class_weight"),
+        warm_start: bool = default("warm_start"),
+        n_jobs: int | None = default("n_jobs"),
+        verbose: int = default("verbose"),
+        callback: Any = default("callback"),
+        rounding: str = default("rounding"),
+        mixing: str = default("mixing", DISTRIBUTED_PARAMETERS),
+        n_shards: int | None = default("n_shards", DISTRIBUTED_PARAMETERS),
+        client: Any = default("client", DISTRIBUTED_PARAMETERS),
+        checkpoint: Any = default("checkpoint", DISTRIBUTED_PARAMETERS),
+    ) -> None:
+        self.rule = rule
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.ties = ties
+        self.margin = margin
+        self.C = C
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.rounding = rounding
+        self.mixing = mixing
+        self.n_shards = n_shards
+        self.client = client
+        self.checkpoint = checkpoint
+
+    def _sayable(self) -> dict[str, Any]:
+        return super()._sayable() | {"client": self._address(), "checkpoint": None}
+
+    # -- learning ------------------------------------------------------------------------------------
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+        *,
+        classes: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Learn from scratch, or from given weights, or from where the last fit ended (`warm_start`).
+
+        Parameters
+        ----------
+        X : dask array, dask dataframe, or names of files
+            An array's blocks may be dense or CSR; each block, partition or file is a shard, unless `n_shards`
+            says otherwise. Files, by a list of names or a pattern, are of any format that
+            `novikoff.open_source` reads; every worker reads its own, again in each epoch and in the order of
+            their rows, whatever `order` says.
+        y : dask array, series, or array of labels
+            None for files, which have their own.
+        coef_init, intercept_init : arrays, optional
+            Weights to start from; not with files.
+        sample_weight : dask array, series or array of numbers ≥ 0, optional
+            Factors on each row's step; rows of weight 0 are left out. Files have their own.
+        classes : list of labels, optional
+            All classes: a shard with another label is then refused. Without it they are found, and sorted.
+        **options
+            How to read files: what `novikoff.open_source` takes.
+        """
+        with turns_of(self).learning:
+            self._check_parameters()
+            start = (
+                self.warm_start
+                and self.__sklearn_is_fitted__()
+                and coef_init is None
+                and intercept_init is None
+            )
+            kept = kept_in(self.checkpoint, self._sayable())
+            with session(self.client, kept) as own:
+                shards = self._load(own, X, y, sample_weight, classes, options)
+                if not shards.are_files:
+                    self._check_class_weight(shards.classes.labels)
+                method = self._method(shards, "cyclic" if shards.are_files else self.order)
+                begin = Model(method.n_classes, method.n_features, method.settings)
+                if start:
+                    begin = self._continued(np.empty((0, method.n_features)), shards.classes.labels)
+                init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
+                if init is not None:
+                    begin.start_from(*init)
+                plan = self._plan()
+                model, run = self._learn(own, shards, method, begin, plan, checkpoint=kept)
+            self._set_shards(shards)
+            self._set_run(model, run)
+            if run.interrupted:
+                raise KeyboardInterrupt
+            if kept is not None:
+                kept.remove()
+            self._warn_unless_separated()
+            return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, **options: Any
+    ) -> Self:
+        """Learn an epoch from these rows, in their order, and mix once, going on from what there is.
+
+        `classes` declares all classes at the first call; without it they are those of the rows so far, and
+        unseen ones are added as they come. Rows that are refused leave the model as it was.
+        """
+        with turns_of(self).learning:
+            self._check_parameters()
+            begun = self.__sklearn_is_fitted__()
+            if begun and self._settings() != self._model.settings:
+                raise ValueError(
+                    "partial_fit cannot change the rule, bias or averaging of a model: fit a clone."
+                )
+            if self.class_weight == "balanced":
+                raise ValueError(
+                    "class_weight='balanced' needs all rows at once: pass the weights of the classes as a "
+                    "dict."
+                )
+            known = None
+            if begun:
+                known = self._classes
+                if classes is not None:
+                    known.check_same(classes)
+                if "features_" in vars(self) and are_paths(X):
+                    options["features"] = self.features_
+            with session(self.client) as own:
+                shards = self._load(own, X, y, sample_weight, None if begun else classes, options, known)
+                if begun and shards.n_features != self.n_features_in_:
+                    raise ValueError(
+                        f"X has {shards.n_features} features, but {type(self).__name__} is expecting "
+                        f"{self.n_features_in_} features as input."
+                    )
+                method = self._method(shards, "cyclic")
+                begin = Model(method.n_classes, method.n_features, method.settings)
+                if begun:
+                    begin = self._model.copy()
+                    if method.n_classes > begin.n_classes:
+                        begin.grow(method.n_classes)
+                plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
+                model, run = self._learn(own, shards, method, begin, plan, judged=False)
+            run.as_given = True
+            if not begun:
+                self._set_shards(shards)
+            self._set_classes(shards.classes)
+            self._set_run(model, run)
+            if run.interrupted:
+                raise KeyboardInterrupt
+            return self
+
+    def _load(
+        self,
+        own: Session,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        options: dict[str, Any],
+        known: Classes | None = None,
+    ) -> Shards:
+        """What is to be learned from, as shards on the cluster."""
+        classes = None if classes is None else np.unique(np.asarray(classes))
+        if not are_paths(X):
+            if options:
+                raise TypeError(
+                    f"{next(iter(options))} is an option for reading files, but X is a {type(X).__name__}."
+                )
+            return load_blocks(
+                own, X, y, sample_weight, self.n_shards, classes, self.class_weight, known, self.rounding
+            )
+        for name, given in (("y", y), ("sample_weight", sample_weight)):
+            if given is not None:
+                raise ValueError(f"files have their own labels and weights: leave out {name}.")
+        options = {"rounding": self.rounding} | options
+        return load_files(own, X, self.n_shards, classes, self.class_weight, options, known)
+
+    def _method(self, shards: Shards, order: str) -> LinearMethod:
+        return LinearMethod(len(shards.classes.labels), shards.n_features, self._settings(), order)
+
+    def _learn(
+        self,
+        own: Session,
+        shards: Shards,
+        method: LinearMethod,
+        begin: Model,
+        plan: Plan,
+        *,
+        judged: bool = True,
+        checkpoint: MixingCheckpoint | None = None,
+    ) -> tuple[Model, Run]:
+        table, standing, run = learn(
+            own,
+            shards.futures,
+            method,
+            method.begin_from(begin),
+            plan,
+            self.mixing,
+            judged=judged,
+            checkpoint=checkpoint,
+        )
+        model = method.model(table, standing.parts)
+        assert run.call is not None
+        model.ledger = begin.ledger.after(run.call)
+        if begin.total("visits"):  # the bound counts over all calls
+            before = begin.total("updates" if method.counts_updates else "mistakes")
+            run.mixed += self._run.mixed if self._run.n_shards else before
+        return model, run
+
+    def _set_shards(self, shards: Shards) -> None:
+        for name in ("features_", "feature_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.n_features_in_ = shards.n_features
+        if shards.features is not None:
+            self.features_ = shards.features
+        if shards.names is not None:
+            self.feature_names_in_ = shards.names
+        self._set_classes(Classes(shards.classes.labels))
+
+    def _set_run(self, model: Model, run: Run) -> None:
+        super()._set_run(model, run)
+        self.n_shards_, self.mixed_mistakes_ = run.n_shards, run.mixed
+
+    # -- predicting ----------------------------------------------------------------------------------
+    def predict(self, X: Any, **options: Any) -> Any:
+        """The class of each row: of a dask collection or files lazily, as a dask array; of an array at once.
+
+        `options` say how to read files, as in `fit`.
+        """
+        return self._lazily(X, "predict", options)
+
+    def decision_function(self, X: Any, **options: Any) -> Any:
+        """Scores: (n,) for two classes, (n, n_classes) for more; a dask array for what is not in memory."""
+        return self._lazily(X, "scores", options)
+
+    def _lazily(self, X: Any, what: str, options: dict[str, Any]) -> Any:
+        check_is_fitted(self)
+        lazy = predicted(self, X, what, options)
+        if lazy is not None:
+            return lazy
+        X = self._checked(X)
+        if what == "scores":
+            return self._scorer().scores(X, self.n_jobs)
+        return self._label(self._scorer().predict(X, self.n_jobs))
+
+
+document(DistributedPerceptron, DistributedPerceptron._names, DISTRIBUTED_PARAMETERS)

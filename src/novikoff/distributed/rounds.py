@@ -1,0 +1,247 @@
+"""Epochs on a cluster: shards learn where they are, their changes are mixed slice by slice, and so on.
+
+The shared table stays on the workers, in slices. For an epoch every shard's task takes all of them and
+returns what it changed; the counts come to the client, which knows from them each shard's share; then each
+slice of the next table is made by the tree of `mixing`, in tasks of their own. Every task depends only on its
+arguments, so that one which was lost with its worker is run again, elsewhere, to the same bits.
+
+The scheduler can make a slice again only from what it was made of, and remembers all that. So the table comes
+to the client now and then, which hands it out again: each epoch where it is small, else every `ANCHOR`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import compress, pairwise
+from typing import Any
+
+import numpy as np
+from distributed import Future
+
+from novikoff.distributed import mixing, tasks
+from novikoff.distributed.checkpoint import MixingCheckpoint, MixingState
+from novikoff.distributed.cluster import Session
+from novikoff.distributed.mixing import Method, Mixed, Outcome, Table
+from novikoff.training.ledger import Call, Seen
+from novikoff.training.linear import Plan, Record, Run, record_line
+
+SLICE_BYTES = 1 << 23
+MAX_SLICES = 64
+ANCHOR = 16  # epochs
+
+Place = tuple[int, int]  # slice, and shard or group
+
+
+class Rounds:
+    """A fit under way on a cluster."""
+
+    def __init__(
+        self,
+        session: Session,
+        method: Method,
+        shards: Sequence[Future],
+        state: MixingState,
+        plan: Plan,
+        how: str = "uniform",
+        checkpoint: MixingCheckpoint | None = None,
+    ) -> None:
+        self.session, self.method, self.shards, self.plan, self.how = session, method, shards, plan, how
+        self.checkpoint = checkpoint
+        self.orders, self.history, self._run = list(state.orders), state.history, state.run
+        self.table: Table | None = state.table  # None while only the workers have it
+        self.standing = state.standing
+        self.seen, self.copies, self.weighted = state.seen, state.copies, state.weighted
+        rows = state.table.shape[1]
+        pieces = min(max(state.table.nbytes // SLICE_BYTES, 1), MAX_SLICES, max(rows, 1))
+        self.cuts = mixing.cuts(rows, pieces)
+        self._per_row = state.table.shape[0] * state.table.shape[2]
+        self.slices = self._hand_out(state.table)
+        self.outcomes: list[Outcome] = []
+        self._workers: frozenset[str] = frozenset()  # of the last epoch
+
+    def _hand_out(self, table: Table) -> list[Future]:
+        """The table's slices, on the cluster; those of zeros are made there."""
+        slices = [table[:, begin:end] for begin, end in pairwise(self.cuts)]
+        filled = [part.any() for part in slices]
+        sent = iter(self.session.each(tasks.given, [(part,) for part in compress(slices, filled)]))
+        shapes = [(part.shape,) for part, full in zip(slices, filled, strict=True) if not full]
+        made = iter(self.session.each(tasks.blank, shapes))
+        return [next(sent if full else made) for full in filled]
+
+    def bring(self) -> Table:
+        """The shared table, here."""
+        if self.table is None:
+            self.table = mixing.joined(self.session.gather(self.slices), self.method.table())
+        return self.table
+
+    @property
+    def small(self) -> bool:
+        return len(self.slices) == 1
+
+    # -- epochs
+    def run(self, *, judged: bool = True) -> Run:
+        """Learn until an epoch passes without an update on any shard, or the plan ends it; then judge."""
+        run = self._run
+        run.history, run.n_shards = self.history, len(self.shards)
+        last = 1 if self.how == "single-shot" else self.plan.max_epochs
+        try:
+            while not run.converged and len(self.history) < last:
+                started = time.perf_counter()
+                mixed = self._epoch()
+                run.converged = not mixed.changed or (len(self.shards) == 1 and self.outcomes[0].converged)
+                run.mixed += mixed.weighted_updates if self.method.counts_updates else mixed.weighted_mistakes
+                run.n_rows = sum(outcome.rows for outcome in self.outcomes)
+                run.heaviest = max(outcome.heaviest for outcome in self.outcomes)
+                run.shuffled_in_blocks = max(outcome.shuffled_in_blocks for outcome in self.outcomes)
+                record = self._record(mixed, started)
+                self.history.append(record)
+                if self.checkpoint is not None:
+                    state = self.bring(), self.standing, self.orders, self.history, run
+                    self.checkpoint.save(MixingState(*state, self.seen, self.copies, self.weighted))
+                if self.plan.verbose:
+                    print(told(record), file=sys.stderr)
+                if self.plan.callback is not None and self.plan.callback(record) is True:
+                    break
+            if judged:
+                self.method.judge(self.bring(), self.standing, run, self._ask)
+        except KeyboardInterrupt:
+            run.interrupted = True
+        run.call = self._call(run)
+        return run
+
+    def _call(self, run: Run) -> Call:
+        """What this fit adds to the ledger. The weights hold each update by the share of its shard."""
+        return Call(
+            None if self.seen is None else Seen(*self.seen),
+            self.copies,
+            getattr(self.method, "order", "cyclic") if run.n_shards == 1 else "mixed",
+            heaviest=float(run.heaviest),
+            weighted=self.weighted,
+            dropped=sum(r["updates"] - r["weighted_updates"] for r in self.history),
+        )
+
+    def _ask(self, name: str, *rest: Any) -> list[Any]:
+        """What every shard says, in their order: see `mixing.Method.judge`."""
+        arguments = self.slices, self.standing, name, *rest
+        each = [(self.method, shard, *arguments) for shard in self.shards]
+        return self.session.gather(self.session.each(tasks.asked, each))
+
+    def _epoch(self) -> Mixed:
+        """Every shard once, and the mixture."""
+        epochs = self.plan.max_epochs if self.how == "single-shot" else 1
+        own = zip(self.shards, self.orders, strict=True)
+        learned = self.session.each_at(
+            self._homes(),
+            tasks.learn,
+            [(self.method, shard, self.slices, self.standing, order, epochs) for shard, order in own],
+        )
+        outcomes = self.session.gather(self.session.each(tasks.outcome, [(one,) for one in learned]))
+        mixed = mixing.tally(self.standing, outcomes, self.how)
+        if not self.standing.epoch:
+            self.seen = mixing.seen_by_all(outcomes)
+        self.copies += max(outcome.copies for outcome in outcomes)
+        self.weighted = self.weighted or any(outcome.weighted for outcome in outcomes)
+        if mixed.changed:
+            slices = self._mixed(learned, mixed)
+            if self.small or not (self.standing.epoch + 1) % ANCHOR:
+                self.table = mixing.joined(self.session.gather(slices), self.method.table())
+                slices = self._hand_out(self.table)
+            else:
+                self.session.finish(slices)  # what is lost from here on can be made again from what is held
+                self.table = None
+            self.slices = slices
+        self.standing, self.outcomes = mixed.standing, outcomes
+        self.orders = [outcome.order for outcome in outcomes]
+        return mixed
+
+    def _homes(self) -> list[str | None]:
+        """The worker that each shard was learned from on in the last epoch.
+
+        Left alone, Dask moves shards while it does not know how long they take. Workers that came or went
+        change how shards are best spread, and no worker should have more than its part: there Dask decides.
+        """
+        workers, before = self.session.workers(), self._workers
+        self._workers = workers
+        if workers != before or not self.outcomes:
+            return [None] * len(self.shards)
+        room = dict.fromkeys(workers, -(-len(self.shards) // len(workers)))
+        homes: list[str | None] = []
+        for outcome in self.outcomes:
+            has_room = room.get(outcome.worker, 0) > 0
+            homes.append(outcome.worker if has_room else None)
+            room[outcome.worker] = room.get(outcome.worker, 0) - 1
+        return homes
+
+    def _mixed(self, learned: list[Future], mixed: Mixed) -> list[Future]:
+        """The trees of all slices, level by level. Shards that changed nothing have nothing to add."""
+        groups = [[i for i in group if mixed.updates[i]] for group in mixing.groups(len(learned))]
+        bounds = list(pairwise(self.cuts))
+        pieces: dict[Place, Future] = {(0, i): learned[i] for i in mixed.changed}
+        if not self.small:
+            wanted = [(k, i) for k in range(len(bounds)) for i in mixed.changed]
+            parts = self.session.each(tasks.piece, [(learned[i], *bounds[k]) for k, i in wanted])
+            pieces = dict(zip(wanted, parts, strict=True))
+        level: dict[Place, tuple[Any, ...]] = {}
+        for (k, g), own in self._members(groups):
+            ns, visits = [mixed.shares[i] for i in own], [mixed.visits[i] for i in own]
+            level[k, g] = self.slices[k], [pieces[k, i] for i in own], ns, visits
+        sums = self._each(tasks.leaf_sum, level)
+        while len(groups) > 1:
+            groups = [[i for i in group if (0, i) in sums] for group in mixing.groups(len(groups))]
+            members = self._members(groups)
+            rows = [end - begin for begin, end in bounds]
+            level = {(k, g): ([sums[k, i] for i in own], rows[k]) for (k, g), own in members}
+            sums = self._each(tasks.branch_sum, level)
+        whole, end = sum(mixed.shares), mixed.standing.visits
+        tops = [(self.slices[k], sums[k, 0], whole, end) for k in range(len(bounds))]
+        return self.session.each(tasks.mixture, tops)
+
+    def _members(self, groups: Sequence[list[int]]) -> list[tuple[Place, list[int]]]:
+        """The sums of one level, by slice and group; groups without a member have none."""
+        slices = range(len(self.slices))
+        return [((k, g), own) for k in slices for g, own in enumerate(groups) if own]
+
+    def _each(self, task: Callable[..., Any], arguments: dict[Place, tuple[Any, ...]]) -> dict[Place, Future]:
+        return dict(zip(arguments, self.session.each(task, list(arguments.values())), strict=True))
+
+    def _record(self, mixed: Mixed, started: float) -> Record:
+        busy: dict[str, float] = defaultdict(float)
+        for outcome in self.outcomes:
+            busy[outcome.worker] += outcome.seconds
+        state = 8 * self.cuts[-1] * self._per_row
+        record: Record = {
+            "epoch": len(self.history) + 1,
+            "mistakes": sum(mixed.mistakes),
+            "updates": sum(mixed.updates),
+            "norm": self._norm(),
+            "seconds": time.perf_counter() - started,
+            "weighted_updates": mixed.weighted_updates,
+            "shard_mistakes": mixed.mistakes,
+            "shard_updates": mixed.updates,
+            "mixing_weights": mixed.weights,
+            "bytes_moved": sum(outcome.held_bytes for outcome in self.outcomes) + state * len(busy),
+            "shard_seconds": [outcome.seconds for outcome in self.outcomes],
+            "seconds_lost": max(busy.values()) - sum(busy.values()) / len(busy),
+        }
+        if self.how == "single-shot":
+            record["shard_epochs"] = [outcome.epochs for outcome in self.outcomes]
+        return record
+
+    def _norm(self) -> float:
+        if self.table is not None:
+            return self.method.norm(self.table, self.standing)
+        each = [(self.method, part, begin) for part, begin in zip(self.slices, self.cuts[:-1], strict=True)]
+        return float(np.sqrt(sum(self.session.gather(self.session.each(tasks.square, each)))))
+
+
+def told(record: Record) -> str:
+    """An epoch in one line, with the spread over the shards."""
+    mistakes, weights = record["shard_mistakes"], record["mixing_weights"]
+    return (
+        f"{record_line(record)}  shards {min(mistakes):,}–{max(mistakes):,} mistakes, weights "
+        f"{min(weights):.3g}–{max(weights):.3g}, {record['bytes_moved'] / 1e6:.3g} MB moved, "
+        f"{record['seconds_lost']:.3f} s lost to the slowest"
+    )

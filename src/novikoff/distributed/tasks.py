@@ -1,0 +1,108 @@
+"""What runs on the workers. Errors that people can do something about say where they happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from distributed import get_worker
+
+from novikoff.distributed import mixing
+from novikoff.distributed.mixing import Change, Method, Outcome, Standing, Sums, Table
+
+Learned = tuple[Change, Outcome]
+
+
+def said(error: Exception, what: str) -> Exception:
+    """The error with the worker and what it was at."""
+    text = str(error).removeprefix(f"{what}: ")  # a file's own errors begin with its name
+    message = f"{what}, on worker {get_worker().address}: {text}"
+    kinds = (OverflowError, FileNotFoundError, PermissionError, OSError, TypeError)
+    return next((kind for kind in kinds if isinstance(error, kind)), ValueError)(message)
+
+
+def on_a_shard(task: Callable[..., Any]) -> Callable[..., Any]:
+    """A task whose second argument is the shard that its errors name."""
+
+    @wraps(task)
+    def named(method: Any, shard: Any, *rest: Any) -> Any:
+        try:
+            return task(method, shard, *rest)
+        except (ValueError, OverflowError, OSError, TypeError) as error:
+            raise said(error, shard.name) from None
+
+    return named
+
+
+def given(part: Any) -> Any:
+    """Something that the client sends."""
+    return part
+
+
+def blank(shape: tuple[int, ...]) -> Table:
+    """A slice of zeros."""
+    return np.zeros(shape)
+
+
+@on_a_shard
+def learn(
+    method: Method, shard: Any, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
+) -> Learned:
+    """An epoch on a shard, in the one copy of the shared table that it needs."""
+    table = mixing.joined(slices, method.table())
+    outcome = method.learn(shard, table, standing, order, epochs)
+    change = mixing.changes(slices, table)
+    size = change.table.nbytes + (0 if change.rows is None else change.rows.nbytes)
+    return change, replace(outcome, worker=get_worker().address, held_bytes=size)
+
+
+def digest(shard: Any) -> str:
+    """What tells a shard's data from others."""
+    try:
+        found: str = shard.digest()
+        return found
+    except OSError as error:
+        raise said(error, shard.name) from None
+
+
+def outcome(learned: Learned) -> Outcome:
+    """The small part of what a shard returns."""
+    return learned[1]
+
+
+def piece(learned: Learned, begin: int, end: int) -> Change:
+    """What a shard changed within some rows."""
+    return mixing.taken(learned[0], begin, end)
+
+
+def leaf_sum(
+    before: Table, pieces: Sequence[Change | Learned], ns: Sequence[int], visits: Sequence[int]
+) -> Sums:
+    """The sums over some neighbouring shards, for a slice or for all of the table."""
+    return mixing.leaf_sum(before, [p if isinstance(p, Change) else p[0] for p in pieces], ns, visits)
+
+
+def branch_sum(parts: Sequence[Sums], rows: int) -> Sums:
+    """The sum of sums, for a slice of so many rows."""
+    return mixing.branch_sum(parts, rows)
+
+
+def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
+    """A slice of the shared table after an epoch."""
+    return mixing.mixture(before, sums, whole, visits)
+
+
+@on_a_shard
+def asked(
+    method: Method, shard: Any, slices: Sequence[Table], standing: Standing, name: str, *rest: Any
+) -> Any:
+    """What a method's function of this name says of a shard: for the verdict."""
+    return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
+
+
+def square(method: Method, part: Table, begin: int) -> float:
+    """‖w‖² of a slice."""
+    return method.square(part, begin)

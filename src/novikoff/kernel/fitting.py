@@ -1,0 +1,198 @@
+"""From parameters to a kernel model, with or without a budget: what the estimator and the command share."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from novikoff.kernel import budget_training as budgettraining
+from novikoff.kernel import dual_training as dualtraining
+from novikoff.kernel.budget import BudgetLearner, budget_learner, own_generator
+from novikoff.kernel.conjunctions import MonotoneConjunction
+from novikoff.kernel.dual_model import DualModel
+from novikoff.kernel.kernels import (
+    WITH_GAMMA,
+    FunctionKernel,
+    Kernel,
+    NamedKernel,
+    PrecomputedKernel,
+    kernel_by_name,
+)
+from novikoff.parameters.table import what_predicts
+from novikoff.training.linear import Plan, Run
+from novikoff.training.report import Report
+from novikoff.training.weights import Floats, Ints
+
+Fitted = DualModel | BudgetLearner
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """What makes a kernel model, by the names that `parameters` has."""
+
+    kernel: Any  # a name, or a function
+    gamma: float | str
+    degree: int
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    fit_intercept: bool
+    predict_with: str | None
+    ties: str
+    multiclass: str
+    budget: int | None
+    budget_policy: str
+    cache_mb: float
+
+    def make_kernel(self, X: Any) -> Kernel:
+        """The kernel with its parameters, as the training rows decide them."""
+        offset = 1.0 if self.fit_intercept else 0.0
+        if self.kernel_params and not callable(self.kernel):
+            raise ValueError(
+                f"kernel_params={self.kernel_params!r} is for a kernel that is a function, but kernel is "
+                f"{self.kernel!r}, which has gamma, degree and coef0."
+            )
+        if callable(self.kernel):
+            return FunctionKernel(self.kernel, dict(self.kernel_params or {}), offset)
+        if self.kernel == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"a precomputed kernel has a row and a column for each training row, but X has the shape "
+                    f"{X.shape}, which is not square."
+                )
+            return PrecomputedKernel(X.shape[0], offset)
+        if self.kernel == "monotone_conjunction":
+            return MonotoneConjunction(offset)
+        return kernel_by_name(
+            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0, offset=offset
+        )
+
+    def begin(self, X: Any, n_classes: int, rng: np.random.Generator) -> Fitted:
+        """Nothing learned yet, for rows such as those of X."""
+        if self.budget is not None:
+            return self.begin_budget(X, n_classes, rng)
+        return DualModel.empty(self.make_kernel(X), n_classes, joint=self._is_joint(n_classes), like=X)
+
+    def begin_budget(
+        self,
+        X: Any,
+        n_classes: int,
+        rng: np.random.Generator,
+        *,
+        sparse: bool | None = None,
+        grows: bool = False,
+    ) -> BudgetLearner:
+        """The same with a budget; `grows`: there may be more classes later.
+
+        `sparse` supports can have columns added to them. None: as suits X.
+        """
+        return budget_learner(
+            self.make_kernel(X),
+            n_classes,
+            X,
+            sparse=sparse,
+            budget=self.budget,
+            policy=self.budget_policy,
+            joint=self.multiclass == "joint" if grows else self._is_joint(n_classes),
+            tie_is_mistake=self.ties == "mistake",
+            rng=own_generator(rng),
+        )
+
+    @property
+    def gamma_by_rows(self) -> bool:
+        """Whether only all training rows tell what gamma is."""
+        return isinstance(self.gamma, str) and self.kernel in WITH_GAMMA
+
+    def _is_joint(self, n_classes: int) -> bool:
+        return self.multiclass == "joint" and n_classes > 2
+
+    def fit(self, X: Any, labels: Ints, n_classes: int, plan: Plan) -> tuple[Fitted, Run]:
+        """Learn from scratch; `plan` says how often and in which order rows are visited."""
+        model = self.begin(X, n_classes, plan.rng)
+        if isinstance(model, BudgetLearner):
+            run = budgettraining.fit(model, X, labels, plan)
+        else:
+            model, run = dualtraining.fit(model, X, labels, plan, **self._how())
+        if way_of(model, self.predict_with) == "last" and run.consistent:
+            run.training_errors = 0
+        return model, run
+
+    def learn(
+        self, model: Fitted, X: Any, labels: Ints, n_jobs: int | None, *, turned: bool = False
+    ) -> tuple[Fitted, Run]:
+        """One pass over more rows, in their order; rows that are refused leave `model` as it was.
+
+        `turned`: the only class before these rows, learned as the first of two, is the second.
+        """
+        if isinstance(model, BudgetLearner):
+            if turned or not isinstance(model.kernel, NamedKernel):  # whose values could still fail half-way
+                model = deepcopy(model)
+            if turned:
+                model.turn()
+            return model, budgettraining.learn(model, X, labels)
+        if turned:
+            model = model.turned(tie_is_mistake=self.ties == "mistake")
+        return dualtraining.learn(model, X, labels, n_jobs=n_jobs, **self._how())
+
+    def _how(self) -> dict[str, Any]:
+        return {"tie_is_mistake": self.ties == "mistake", "cache_bytes": int(self.cache_mb * 2**20)}
+
+    def check_unchanged(self, model: Fitted) -> None:
+        """A model that goes on learning must be asked for what it was begun with."""
+        kernel = model.kernel
+        same = self._is_joint(model.n_classes) == model.joint and bool(kernel.offset) == self.fit_intercept
+        policy = getattr(model, "budget", None), getattr(model, "policy", self.budget_policy)
+        same = same and policy == (self.budget, self.budget_policy)
+        if isinstance(kernel, FunctionKernel):
+            now = self.kernel, dict(self.kernel_params or {})
+            same = same and now == (kernel.function, kernel.parameters)
+        else:
+            same = same and self.kernel == kernel.title
+        if isinstance(kernel, NamedKernel):
+            poly = kernel.name == "poly"
+            same = same and (isinstance(self.gamma, str) or float(self.gamma) == kernel.gamma)
+            same = same and (not poly or (self.degree, float(self.coef0)) == (kernel.degree, kernel.coef0))
+        if not same:
+            raise ValueError(
+                "partial_fit cannot change the kernel, bias, multiclass or budget of a model: fit a clone."
+            )
+
+
+def parameters_of(model: Fitted) -> dict[str, Any]:
+    """What a model says of the parameters that it was made with; gamma is the number it came to."""
+    kernel = model.kernel
+    said: dict[str, Any] = {"kernel": kernel.title, "fit_intercept": kernel.offset > 0, "kernel_params": None}
+    if isinstance(kernel, NamedKernel):
+        said["gamma"] = kernel.gamma
+        if kernel.name == "poly":
+            said |= {"degree": kernel.degree, "coef0": kernel.coef0}
+    if model.n_classes > 2:
+        said["multiclass"] = "joint" if model.joint else "ovr"
+    if not isinstance(model, BudgetLearner):
+        return said | {"budget": None}
+    said |= {"budget": model.budget, "budget_policy": model.policy}
+    return said | {"ties": "mistake" if model.tie_is_mistake else "positive"}
+
+
+def way_of(model: Fitted, predict_with: str | None) -> str:
+    """What a model predicts with when it is asked for `predict_with`."""
+    if isinstance(model, BudgetLearner):
+        return what_predicts(predict_with, model.budget, model.policy)
+    return predict_with or "voted"
+
+
+def scores(model: Fitted, X: Any, predict_with: str | None, n_jobs: int | None = None) -> Floats:
+    """(n, columns) by the votes (their mean), the averaged or the last coefficients."""
+    way = way_of(model, predict_with)
+    if way == "voted" and isinstance(model, DualModel):
+        return model.votes(X, n_jobs) / max(model.n_visits, 1)
+    return model.scores(X, averaged=way == "averaged", n_jobs=n_jobs)
+
+
+def report(model: Fitted, run: Run, name: str, order: str, n_features: int) -> Report:
+    """What there is to say about `run`, which made `model`."""
+    kernel = model.kernel
+    shown = kernel.title if isinstance(kernel, FunctionKernel) else repr(kernel.title)
+    return dualtraining.summarize(model, run, f"{name}({shown})", order, n_features)

@@ -1,0 +1,199 @@
+"""A kernel model with everything that belongs to it: classes, features, scaling, and how it was made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
+
+from novikoff.data.arrays import read_matrix
+from novikoff.data.sources.block import Block
+from novikoff.data.sources.features import Features
+from novikoff.data.text_labels import taken
+from novikoff.kernel import budget_state as budgetstate
+from novikoff.kernel import dual_state as dualstate
+from novikoff.kernel import fitting as kernelfitting
+from novikoff.kernel.dual_model import DualModel
+from novikoff.kernel.dual_training import sound
+from novikoff.kernel.fitting import Fitted
+from novikoff.kernel.kernels import PrecomputedKernel
+from novikoff.modelfile import state as modelstate
+from novikoff.modelfile.container import Arrays, Facts, write_file
+from novikoff.parameters.table import PREDICT_WITH
+from novikoff.training.linear import Record, Run
+from novikoff.training.report import Report
+from novikoff.training.weights import Floats, Ints
+
+Labels = npt.NDArray[Any]
+
+
+@dataclass(eq=False)
+class KernelModel:
+    """What a model file of a kernel perceptron holds.
+
+    Parameters
+    ----------
+    dual : novikoff.kernel.dual_model.DualModel or novikoff.kernel.budget.BudgetLearner
+        The supports, and the updates in their order or, with a budget, the coefficients: what predicts, and
+        what goes on learning.
+    classes : array of labels, in the model's order
+    features : novikoff.data.sources.features.Features
+        What the columns are called, and how an example gets into them.
+    predict_with : "voted", "averaged" or "last"
+        None at construction: as `KernelPerceptron` has it.
+    scaling : object with `transform`, `state` and `from_state`, optional
+        What is done to every row before the kernel sees it.
+    parameters : dict
+        How it was trained, as far as JSON can say it.
+    run : novikoff.training.linear.Run, optional
+        What training did; the report is made from it.
+    name, order : str
+        What the report calls the model and the order of the rows.
+
+    Examples
+    --------
+    >>> import tempfile, novikoff
+    >>> X, y = [[1.0, 1], [1, -1], [-1, 1], [-1, -1]], ["same", "other", "other", "same"]
+    >>> model = novikoff.KernelPerceptron("poly", degree=2, gamma=1, order="cyclic").fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/xor.novikoff")
+    ...     loaded = novikoff.load_model(f"{folder}/xor.novikoff")
+    >>> loaded.predict([[2.0, 3.0], [2.0, -3.0]]).tolist()
+    ['same', 'other']
+    """
+
+    dual: Fitted
+    classes: Labels
+    features: Features
+    predict_with: str | None = None
+    scaling: Any = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    run: Run | None = None
+    name: str = "KernelPerceptron"
+    order: str = "shuffle"
+
+    def __post_init__(self) -> None:
+        if self.predict_with is None:
+            self.predict_with = kernelfitting.way_of(self.dual, None)
+
+    # -- what it says of itself
+    @property
+    def n_features(self) -> int:
+        return self.features.n_columns
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the run that made it."""
+        if self.run is None:
+            return None
+        return kernelfitting.report(self.dual, self.run, self.name, self.order, self.n_features)
+
+    @property
+    def history(self) -> list[Record]:
+        """A record an epoch."""
+        return [] if self.run is None else self.run.history
+
+    # -- using it
+    def predict(self, X: Any, n_jobs: int | None = None) -> Labels:
+        """The class of each row of an array or CSR matrix."""
+        return self.predict_and_score(X, n_jobs)[0]
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Scores: (n,) for two classes, (n, classes) for more, as `KernelPerceptron.decision_function`."""
+        return self.predict_and_score(X, n_jobs)[1]
+
+    def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
+        """Both at once: the scores, which take all the time, are computed once."""
+        places, scores = self.places_and_scores(X, n_jobs)
+        return taken(self.classes, places), scores
+
+    def places(self, X: Any, n_jobs: int | None = None) -> Ints:
+        """The class of each row as its place in `classes`."""
+        return self.places_and_scores(X, n_jobs)[0]
+
+    def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[Ints, Floats]:
+        """Both at once."""
+        scores = kernelfitting.scores(self.dual, self._rows(X), self.predict_with, n_jobs)
+        return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
+        """The classes of each block's rows, one array a block."""
+        return (self.predict(block.X, n_jobs) for block in blocks)
+
+    def score_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Floats]:
+        """The scores of each block's rows, one array a block."""
+        return (self.scores(block.X, n_jobs) for block in blocks)
+
+    def _rows(self, X: Any) -> Any:
+        X = read_matrix(X)
+        if len(X.shape) != 2 or X.shape[1] != self.n_features:
+            expected = f"rows of {self.n_features} features"
+            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
+        X = X if self.scaling is None else self.scaling.transform(X)
+        return sound(read_matrix(X))  # scaled ones are blocks of their own
+
+    # -- files
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, at once or not at all; equal models give equal files.
+
+        The file holds data only. `seconds` are left out of the history, so that it depends on the
+        model alone.
+        """
+        if isinstance(self.dual, DualModel):
+            learned = {"dual": dualstate.dual_state(self.dual)}
+        else:
+            learned = {"budgeted": budgetstate.budget_state(self.dual)}
+        parts = learned | {
+            "classes": modelstate.classes_state(self.classes),
+            "features": modelstate.features_state(self.features),
+        }
+        if self.scaling is not None:
+            parts["scaling"] = self.scaling.state()
+        if self.run is not None:
+            parts["run"] = modelstate.run_state(self.run)
+        facts, arrays = modelstate.together(parts)
+        facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
+        write_file(path, facts | {"predict_with": self.predict_with}, arrays, "model")
+
+    @classmethod
+    def from_state(cls, facts: Facts, arrays: Arrays) -> KernelModel:
+        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
+
+        def part(name: str) -> tuple[Facts, Arrays]:
+            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+
+        dual: Fitted
+        way: str | None = modelstate.choice(facts, "predict_with", PREDICT_WITH)
+        if "budgeted" in facts:
+            dual = budgetstate.budget_from_state(*part("budgeted"))
+            if dual.budget is None:
+                raise ValueError("budget is missing, expected a whole number")
+            way = None if way == "voted" else way  # as 0.1 called the default
+        else:
+            dual = dualstate.dual_from_state(*part("dual"))
+        model = cls(
+            dual,
+            modelstate.classes_from_state(*part("classes"), dual.n_classes),
+            modelstate.features_from_state(*part("features"), None),
+            predict_with=way,
+            parameters=modelstate.fact(facts, "parameters", dict),
+            run=modelstate.run_from_state(*part("run")) if "run" in facts else None,
+            name=modelstate.fact(facts, "name", str),
+            order=modelstate.fact(facts, "order", str),
+        )
+        held = _columns(dual)
+        if held not in (None, model.n_features):
+            raise ValueError(f"it has {model.n_features:,} features by name, but its supports have {held:,}")
+        if "scaling" in facts:
+            model.scaling = modelstate.scaling_from_state(*part("scaling"), model.n_features)
+        return model
+
+
+def _columns(dual: Fitted) -> int | None:
+    """Columns of the rows that it can predict, as far as it says so."""
+    if isinstance(dual.kernel, PrecomputedKernel):
+        return dual.kernel.n_columns
+    return int(dual.vectors.shape[1]) if isinstance(dual, DualModel) else dual.n_features or None

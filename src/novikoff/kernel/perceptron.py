@@ -1,0 +1,515 @@
+"""`KernelPerceptron`: the perceptron in feature spaces too large to write down."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields, replace
+from numbers import Integral
+from os import PathLike, fspath
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
+from novikoff.data.arrays import as_objects
+from novikoff.data.labels import Classes, StreamClasses
+from novikoff.data.sources.source import Source
+from novikoff.kernel import budget_streaming as budgetstreaming
+from novikoff.kernel import fitting as kernelfitting
+from novikoff.kernel.dual_model import DualModel
+from novikoff.kernel.dual_training import margin_upper, sound
+from novikoff.kernel.fitting import Fitted, KernelSettings, parameters_of
+from novikoff.kernel.kernels import BY_NAME, PrecomputedKernel, Rows
+from novikoff.kernel.model import KernelModel
+from novikoff.kernel.state import kernel_state
+from novikoff.loading import load_classifier
+from novikoff.parameters.table import (
+    KERNEL_PARAMETERS,
+    check_parameters,
+    default,
+    document,
+    said_by_file,
+    what_predicts,
+)
+from novikoff.training.linear import Plan, Run
+from novikoff.training.report import Report
+from novikoff.training.turns import turns_of
+from novikoff.training.weights import Floats
+
+
+def start(name: str) -> Any:
+    """What a parameter is at first."""
+    return default(name, KERNEL_PARAMETERS)
+
+
+class KernelPerceptron(RowClassifier):
+    """A perceptron that sees its rows only through a kernel K(x, z) = φ(x)·φ(z).
+
+    Weights are never made: w = Σ α_j·φ(x_j) over the rows that were mistaken, and s = Σ α_j·K(x_j, x). One
+    fit gives the last, the averaged and the voted prediction (Freund and Schapire 1999).
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    support_, support_vectors_ : ndarray of shape (n_supports,), and their rows
+        The rows that were ever mistaken, in the order of their first mistake; numbers count over all calls.
+        For a precomputed kernel the vectors are the numbers.
+    dual_coef_ : ndarray of shape (1, n_supports), or (n_classes, n_supports) for three classes or more
+        α: how often each support was added, less how often it was taken away; with a budget what the policy
+        made of it.
+    update_order_ : ndarray of shape (n_updates,)
+        Which support each update used, as a place in `support_`. This and the next two are only there without
+        a budget.
+    update_moves_ : ndarray of shape (n_updates,), or (n_updates, n_classes)
+        What each update added to α: −1, 0 or +1.
+    update_visits_ : ndarray of shape (n_updates,)
+        The visits that had been made before each update.
+    n_visits_ : int
+        The visits made over all calls.
+    classes_, n_features_in_, feature_names_in_
+        As for every classifier; objects (strings, sets) count as one feature.
+    features_ : novikoff.data.sources.features.Features
+        After `fit_source` and `load`: what the columns are, for other files to be opened with.
+    n_epochs_, history_ : int, list of dict
+        Of the last call: epochs made, and for each its mistakes, updates, ‖w‖ and seconds.
+    n_updates_, n_mistakes_ : int
+        Over all calls, counted for each class by itself unless classes are joint.
+    converged_, verdict_ : bool, str
+        Whether the last epoch made no update, or with order='worst' ended because no row needed one;
+        "separated" where every row lies strictly on its own side.
+    radius_, log2_radius_ : float
+        R = max √K(x, x) over all rows given, times √2 where classes are joint, and its logarithm.
+    margin_, margin_upper_ : float
+        min y·s/‖w‖ of the last weights, and ‖w‖/Στ: the margin γ in feature space lies between them if the
+        rows were separated and K is an inner product there, which a function or a matrix need not be.
+    training_errors_ : int or None
+        0 where the last weights predict and get every row right.
+
+    Notes
+    -----
+    *Exact.* Where all kernel values are integers that float64 holds, the updates are those of `Perceptron` on
+    the explicit features. For other kernels every decision is that of the exact sum Σ α_j·K(x_j, x) of the
+    values as computed, which depend on the two rows alone; `report()` counts how many sums were too close to
+    tell without the long accumulator. Votes are by the exact sum of each w_k.
+
+    *One-vs-rest* keeps one α for each class, and a visit may update several. With ``order="worst"`` a visit
+    goes to the most violated row of each class.
+
+    *With a budget* (docs/budgets.md) there are at most so many supports, and their coefficients are what the
+    policy makes of them. There is no sequence of updates, and so no votes: predictions are by the average,
+    and where supports are removed ('forgetron', 'oldest', 'random'), so that there is none, by the last
+    coefficients.
+
+    *Memory* is that of X, `cache_mb`, and the supports. The cache holds the scores of all rows and as many
+    columns of kernel values as there is room for.
+
+    Examples
+    --------
+    XOR, which no line separates and a degree of 2 does:
+
+    >>> import numpy as np
+    >>> from novikoff import KernelPerceptron
+    >>> X, y = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]), np.array([1, -1, -1, 1])
+    >>> model = KernelPerceptron("poly", degree=2, gamma=1, order="cyclic").fit(X, y)
+    >>> model.predict(X), model.verdict_
+    (array([ 1, -1, -1,  1]), 'separated')
+    """
+
+    _names = (
+        "kernel",
+        "gamma",
+        "degree",
+        "coef0",
+        "kernel_params",
+        "predict_with",
+        "fit_intercept",
+        "max_epochs",
+        "order",
+        "random_state",
+        "ties",
+        "multiclass",
+        "budget",
+        "budget_policy",
+        "cache_mb",
+        "n_jobs",
+        "verbose",
+        "callback",
+        "rounding",
+    )
+    _table = KERNEL_PARAMETERS
+    _dual: Fitted
+    _run: Run
+
+    def __init__(
+        self,
+        kernel: Any = start("kernel"),
+        *,
+        gamma: Any = start("gamma"),
+        degree: int = start("degree"),
+        coef0: float = start("coef0"),
+        kernel_params: dict[str, Any] | None = start("kernel_params"),
+        predict_with: str | None = start("predict_with"),
+        fit_intercept: bool = start("fit_intercept"),
+        max_epochs: int = start("max_epochs"),
+        order: str = start("order"),
+        random_state: Any = start("random_state"),
+        ties: str = start("ties"),
+        multiclass: str = start("multiclass"),
+        budget: int | None = start("budget"),
+        budget_policy: str = start("budget_policy"),
+        cache_mb: float = start("cache_mb"),
+        n_jobs: int | None = start("n_jobs"),
+        verbose: int = start("verbose"),
+        callback: Any = start("callback"),
+        rounding: str = start("rounding"),
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.predict_with = predict_with
+        self.fit_intercept = fit_intercept
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.ties = ties
+        self.multiclass = multiclass
+        self.budget = budget
+        self.budget_policy = budget_policy
+        self.cache_mb = cache_mb
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.rounding = rounding
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        what_predicts(self.predict_with, self.budget, self.budget_policy)
+
+    # -- learning ------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            For a precomputed kernel the (n, n) values; for a function also a list, or an array of shape (n,)
+            or (n, 1), of any objects.
+        y : array of n labels
+        """
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, _ = self._read_all(X, y, None)
+            X = self._sound(X)
+            model, run = self._settings().fit(X, labels, len(classes), self._plan())
+            self._set_features(raw, X)
+            self._set_classes(Classes(classes))
+            self._set_run(model, run)
+            self._warn_unless_separated()
+            return self
+
+    def fit_source(self, source: Source, classes: Any = None) -> Self:
+        """Learn from files, block by block, however large they are; with a budget, by a kernel with a name.
+
+        Rows are visited as they lie in the source, whatever `order` says, and every epoch reads it again; the
+        coefficients are those of ``order="cyclic"`` on the same rows in memory. gamma="scale" takes a pass
+        of its own.
+
+        Parameters
+        ----------
+        source : Source
+            What `novikoff.open_source` opened. Its features are kept as `features_`: open other files for
+            this model by ``open_source(path, features=model.features_)``.
+        classes : list of labels, optional
+            All classes, in the order that decides ties. Without it they are found, and sorted.
+
+        Examples
+        --------
+        >>> import io, novikoff
+        >>> rows = io.BytesIO(b"label,a,b\\nsame,1,1\\nother,1,-1\\nother,-1,1\\nsame,-1,-1\\n")
+        >>> source = novikoff.open_source(rows, format="csv")
+        >>> model = novikoff.KernelPerceptron("poly", degree=2, gamma=1, budget=4).fit_source(source)
+        >>> model.verdict_, model.predict([[2.0, 3.0], [2.0, -3.0]]).tolist()
+        ('separated', ['same', 'other'])
+        """
+        with turns_of(self).learning:
+            self._check_parameters()
+            if self.budget is None:
+                raise ValueError(
+                    "a source is learned from block by block, which needs a budget: give one, or read all "
+                    "rows into an array and call fit."
+                )
+            if self.kernel not in BY_NAME:
+                named = ", ".join(BY_NAME)
+                raise ValueError(
+                    f"kernel={self.kernel!r} is not possible for a source: expected one of {named}."
+                )
+            declared = None if classes is None else list(classes)
+            plan, known = replace(self._plan(), order="cyclic"), StreamClasses(declared)
+            learned = budgetstreaming.fit(source, known, self._settings(), plan)
+            self._set_source(source.features, source.features.n_columns, known.labels)
+            learned.run.as_given = True
+            self._set_run(learned.learner, learned.run)
+            self._warn_unless_separated()
+            return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from these rows once, in their order, going on from what there is.
+
+        `classes` declares all classes at the first call; without it they are those of its rows, and where
+        these have but one, the second may come later, as in `Perceptron`. No more can be added.
+        gamma="scale" is settled by the rows of the first call. A chunk that is refused leaves the model as
+        it was.
+        """
+        with turns_of(self).learning:
+            self._check_parameters()
+            raw, begun = X, "_dual" in vars(self)
+            if isinstance(self.kernel, str) and self.kernel == "precomputed":
+                raise ValueError(
+                    "partial_fit needs the rows themselves: a precomputed kernel can only be fitted."
+                )
+            X = self._read(X, reset=not begun)
+            y = self._read_labels(X, y)
+            known, labels = self._meet(y, classes, begun=begun)
+            X, settings = self._sound(X), self._settings()
+            if begun:
+                settings.check_unchanged(self._dual)
+                earlier = self._dual
+            else:
+                earlier = settings.begin(X, max(len(known.labels), 2), generator(self.random_state))
+            model, run = settings.learn(earlier, X, labels, self.n_jobs, turned=self._turned(known))
+            if not begun:
+                self._set_features(raw, X)
+            self._set_classes(known)
+            self._set_run(model, run)
+            return self
+
+    def _settings(self) -> KernelSettings:
+        return KernelSettings(**{field.name: getattr(self, field.name) for field in fields(KernelSettings)})
+
+    def _plan(self) -> Plan:
+        return Plan(
+            max_epochs=int(self.max_epochs),
+            order=self.order,
+            rng=generator(self.random_state),
+            n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+            callback=self.callback,
+        )
+
+    def _set_run(self, model: Fitted, run: Run) -> None:
+        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
+        self._dual, self._run = model, run
+        self.history_ = run.history
+        self.n_epochs_ = len(run.history)
+        self.n_updates_, self.n_mistakes_ = model.n_updates, model.n_mistakes
+        self.converged_ = run.converged
+        self.verdict_ = run.verdict
+        self.radius_, self.log2_radius_ = model.reach, model.log2_reach
+        self.margin_, self.margin_upper_ = run.margin, margin_upper(model, run)
+        self.training_errors_ = run.training_errors
+        if run.interrupted:
+            raise KeyboardInterrupt
+
+    def _warn_unless_separated(self) -> None:
+        run = self._run
+        if run.verdict == "separated" or (self.callback is not None and len(run.history) < self.max_epochs):
+            return
+        other = "another kernel or other parameters of it (a higher degree, a larger gamma)"
+        text = not_separated(run, [MORE_EPOCHS, other], bias=self.fit_intercept)
+        warnings.warn(text, ConvergenceWarning, stacklevel=3)
+
+    # -- reading -------------------------------------------------------------------------------------
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        objects = as_objects(X) if callable(self.kernel) else None
+        if not reset and (objects is None) != (self._dual.vectors.ndim == 2) and callable(self.kernel):
+            known = "rows of numbers" if self._dual.vectors.ndim == 2 else "objects, such as strings"
+            raise ValueError(f"X is not of the kind that was learned from: {known}.")
+        if objects is not None:
+            if not len(objects):
+                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+            return objects
+        if not reset and isinstance(self._dual.kernel, PrecomputedKernel):
+            shape = np.shape(X) if not sp.issparse(X) else X.shape
+            if len(shape) == 2 and shape[1] != self._dual.kernel.n_columns:
+                raise ValueError(
+                    f"a precomputed kernel needs a column for each of the {self._dual.kernel.n_columns} "
+                    f"training rows, but X has the shape {shape}."
+                )
+        return super()._read(X, reset=reset)
+
+    def _set_features(self, raw: Any, X: Any) -> None:
+        super()._set_features(raw, X if X.ndim == 2 else X[:, None])
+
+    def _sound(self, X: Any) -> Any:
+        """X with all values finite and, where sparse, in order."""
+        return X if X.ndim == 1 else sound(X)
+
+    # -- what was learned ----------------------------------------------------------------------------
+    def _fitted(self, name: str) -> Fitted:
+        model: Fitted | None = vars(self).get("_dual")
+        if model is None:
+            raise AttributeError(f"This {type(self).__name__} has no {name}: it has not been fitted yet.")
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_dual" in vars(self)
+
+    @property
+    def support_(self) -> Rows:
+        return self._fitted("support_").support
+
+    @property
+    def support_vectors_(self) -> Any:
+        return self._fitted("support_vectors_").vectors
+
+    @property
+    def dual_coef_(self) -> npt.NDArray[Any]:
+        alpha = self._fitted("dual_coef_").coefficients(averaged=False)
+        alpha = alpha.astype(np.int64) if isinstance(self._dual, DualModel) else alpha
+        return np.ascontiguousarray(alpha.T)
+
+    @property
+    def update_order_(self) -> Rows:
+        return self._fitted("update_order_").used
+
+    @property
+    def update_moves_(self) -> npt.NDArray[np.int64]:
+        moves = self._fitted("update_moves_").moves.astype(np.int64)
+        return moves[:, 0] if moves.shape[1] == 1 else moves
+
+    @property
+    def update_visits_(self) -> Rows:
+        return self._fitted("update_visits_").visit
+
+    @property
+    def n_visits_(self) -> int:
+        return self._fitted("n_visits_").n_visits
+
+    def report(self) -> Report:
+        """The outcome of training as an object that prints itself, in text and in HTML."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            name = type(self).__name__
+            report = kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
+            return replace(
+                report, n_classes=len(self.classes_)
+            )  # the model has room for two, if one is known
+
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of data only, at once or not at all.
+
+        Everything is kept that prediction, `report` and `partial_fit` need; `callback` and a `random_state`
+        that is not a number are not data, and are None in the loaded model.
+
+        Raises
+        ------
+        ValueError
+            When the kernel is a function, which is not data.
+        OSError
+            When the file cannot be written; what was there before is untouched.
+        """
+        check_is_fitted(self)
+        self.to_model().save(path)
+
+    def to_model(self) -> KernelModel:
+        """The fitted model as a `KernelModel`, which shares its memory."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            self._check_two()
+            model = self._dual
+            kernel_state(model.kernel)  # says what is the matter, where it cannot be data
+            params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
+            if not isinstance(params["random_state"], Integral):
+                params["random_state"] = None
+            return KernelModel(
+                model,
+                self.classes_,
+                self._features(self.n_features_in_),
+                predict_with=kernelfitting.way_of(model, self.predict_with),
+                parameters=params | {"callback": None},
+                run=self._run,
+                name=type(self).__name__,
+                order=self.order,
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """The estimator in a file, from `save` or from the command line. Runs no code from the file.
+
+        Its predictions and report are those of the saved one, and `partial_fit` goes on from there.
+        """
+        model = load_classifier(path)
+        try:
+            if not isinstance(model, KernelModel):
+                raise ValueError("holds a linear model: load it as a Perceptron.")
+            return cls.from_model(model)
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
+            raise ValueError(f"{fspath(path)}: {error}") from None
+
+    @classmethod
+    def from_model(cls, model: KernelModel) -> Self:
+        """The estimator around a `KernelModel`, which shares its memory."""
+        if model.scaling is not None:
+            raise ValueError(
+                "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
+            )
+        params = said_by_file(model.parameters, cls._names)
+        said = parameters_of(model.dual)  # what was learned with has the last word
+        if isinstance(params.get("gamma"), str):
+            said.pop("gamma", None)
+        if params.get("predict_with") is not None or model.predict_with != kernelfitting.way_of(
+            model.dual, None
+        ):
+            said["predict_with"] = model.predict_with
+        self = cls(**params | said)
+        check_parameters(self, cls._names, cls._table)
+        self.n_features_in_ = model.n_features
+        if model.features.kind != "numbered" and not model.features.hashed:
+            names = model.features.names(range(model.n_features))
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.features_ = model.features
+        self._set_classes(Classes(model.classes))
+        self._set_run(model.dual, model.run or Run())
+        return self
+
+    # -- predicting ----------------------------------------------------------------------------------
+    def _scores(self, X: Any) -> Floats:
+        X = self._sound(self._checked(X))
+        KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
+        return kernelfitting.scores(self._dual, X, self.predict_with, self.n_jobs)
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row, as `predict_with` says."""
+        with turns_of(self).reading:
+            scores = self._scores(X)
+            return self._label(self._dual.winners(scores))
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores: (n,) for two classes, (n, n_classes) for more.
+
+        'voted': Σ c_k·sign(s_k) / Σ c_k, from −1 to 1, for each class by itself; where classes are joint,
+        each one's share of the votes. 'averaged' and 'last': s of the mean, and of the last, α.
+        """
+        with turns_of(self).reading:
+            scores = self._score(self._scores(X))
+            return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel == "chi2"
+        tags.input_tags.string = callable(self.kernel)
+        return tags
+
+
+document(KernelPerceptron, KernelPerceptron._names, KERNEL_PARAMETERS)

@@ -1,0 +1,140 @@
+"""What a model file says of a kernel and of the supports: facts and arrays, and back.
+
+Reading trusts nothing: whatever does not fit is a ValueError that says what was found and what was expected.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from novikoff.data.arrays import IN_PLACE, SPARSE_IN_PLACE, is_sparse
+from novikoff.kernel.conjunctions import MonotoneConjunction
+from novikoff.kernel.kernels import BY_NAME, Kernel, NamedKernel, PrecomputedKernel, Rows
+from novikoff.modelfile.container import Arrays, Facts
+from novikoff.modelfile.state import LARGEST, State, array, choice, count, number
+
+
+# ---- kernels -----------------------------------------------------------------------------------------
+def kernel_state(kernel: Kernel) -> Facts:
+    """A kernel as facts; one that is a function cannot be."""
+    said = {"name": kernel.title, "offset": kernel.offset}
+    if isinstance(kernel, NamedKernel):
+        return said | {name: getattr(kernel, name) for name in ("gamma", "coef0", "degree")}
+    if isinstance(kernel, PrecomputedKernel):
+        return said | {"n_columns": kernel.n_columns}
+    if isinstance(kernel, MonotoneConjunction):
+        return said
+    raise ValueError(
+        "the kernel is a Python function, which a file of data cannot hold: save a model whose kernel has a "
+        "name, or keep its supports, dual_coef_ and function yourself."
+    )
+
+
+def kernel_from_state(facts: Facts) -> Kernel:
+    """The kernel that `kernel_state` was taken from."""
+    name = choice(facts, "name", (*BY_NAME, "monotone_conjunction", "precomputed"))
+    offset = _finite(facts, "offset", 0.0)
+    if name == "precomputed":
+        return PrecomputedKernel(count(facts, "n_columns", 1, LARGEST), offset)
+    if name == "monotone_conjunction":
+        if offset not in (0.0, 1.0):
+            raise ValueError(f"offset is {offset}, expected 0 or 1")
+        return MonotoneConjunction(offset)
+    gamma, coef0 = _finite(facts, "gamma", 0.0), _finite(facts, "coef0", 0.0)
+    if gamma == 0:
+        raise ValueError("gamma is 0, expected a number > 0")
+    return NamedKernel(name, gamma, coef0, count(facts, "degree", 1, 1 << 30), offset)
+
+
+def _finite(facts: Facts, name: str, least: float) -> float:
+    value = number(facts, name, least)
+    if math.isinf(value):
+        raise ValueError(f"{name} is {value}, expected a finite number")
+    return value
+
+
+# ---- supports ----------------------------------------------------------------------------------------
+def check_numbers(support: Rows, n_rows: int) -> None:
+    """The supports' numbers are distinct rows of those ever given."""
+    if len(support) and (
+        support.min() < 0 or support.max() >= n_rows or len(np.unique(support)) < len(support)
+    ):
+        raise ValueError(f"the supports' numbers are not distinct ones below {n_rows:,}")
+
+
+def vectors_state(vectors: Any, kernel: Kernel) -> State:
+    """Rows as they are stored: dense, CSR, or (of a precomputed kernel) numbers of columns.
+
+    Dense rows of 0 and 1 are packed, eight columns a byte, where the kernel takes no others.
+    """
+    if is_sparse(vectors):
+        parts = {name: getattr(vectors, name) for name in ("data", "indices", "indptr")}
+        return {"storage": "sparse", "n_features": int(vectors.shape[1])}, {
+            f"vectors.{name}": part for name, part in parts.items()
+        }
+    facts = {"n_features": int(vectors.shape[-1])}
+    if vectors.ndim == 1:
+        return facts | {"storage": "columns"}, {"vectors": vectors}
+    if not isinstance(kernel, MonotoneConjunction):
+        return facts | {"storage": "dense"}, {"vectors": vectors}
+    packed = np.packbits(vectors != 0, axis=1)
+    return facts | {"storage": "bits", "type": vectors.dtype.name}, {"vectors": packed}
+
+
+def vectors_from_state(facts: Facts, arrays: Arrays, kernel: Kernel, m: int) -> Any:
+    """The supports, m of them, such that the kernel's values of them cannot overflow."""
+    vectors = _stored(facts, arrays, kernel, m)
+    if kernel.is_known:
+        try:
+            kernel.measure(vectors)  # what it lets pass cannot overflow
+        except OverflowError as error:
+            raise ValueError(str(error)) from None
+    return vectors
+
+
+def _stored(facts: Facts, arrays: Arrays, kernel: Kernel, m: int) -> Any:
+    d = count(facts, "n_features", 0, LARGEST)
+    if isinstance(kernel, PrecomputedKernel):
+        choice(facts, "storage", ("columns",))
+        places = array(arrays, "vectors", np.int64, (m,))
+        if len(places) and not 0 <= places.min() <= places.max() < kernel.n_columns:
+            raise ValueError(f"the supports are not numbers from 0 to {kernel.n_columns - 1}")
+        return places
+    dense = "bits" if isinstance(kernel, MonotoneConjunction) else "dense"
+    storage = choice(facts, "storage", (dense, "sparse"))
+    if storage == "dense":
+        return array(arrays, "vectors", _type(arrays, "vectors", IN_PLACE), (m, d))
+    if storage == "bits":
+        packed = array(arrays, "vectors", np.uint8, (m, -(-d // 8)))
+        if d % 8 and (packed[:, -1] & (0xFF >> d % 8)).any():
+            raise ValueError("the packed supports have ones beyond their last column")
+        dtype = np.dtype(choice(facts, "type", tuple(known.name for known in IN_PLACE)))
+        return np.unpackbits(packed, axis=1, count=d).astype(dtype)
+    return _sparse(arrays, m, d)
+
+
+def _sparse(arrays: Arrays, m: int, d: int) -> Any:
+    import scipy.sparse as sp
+
+    data = array(arrays, "vectors.data", _type(arrays, "vectors.data", SPARSE_IN_PLACE), (None,))
+    width = _type(arrays, "vectors.indices", (np.dtype(np.int32), np.dtype(np.int64)))
+    indices = array(arrays, "vectors.indices", width, (len(data),))
+    indptr = array(arrays, "vectors.indptr", width, (m + 1,))
+    if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
+        raise ValueError("the rows of the supports do not begin and end where their values do")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < d:
+        raise ValueError(f"the supports have columns that are not from 0 to {d - 1}")
+    starts = np.zeros(len(data) + 1, dtype=bool)
+    starts[indptr] = True
+    if not (starts[1:-1] | (np.diff(indices) > 0)).all():
+        raise ValueError("the columns of a support are not in order")
+    return sp.csr_array((data, indices, indptr), shape=(m, d))
+
+
+def _type(arrays: Arrays, name: str, known: tuple[Any, ...]) -> type:
+    """The type of an array, if it may have it; the first of them otherwise, for the error to say."""
+    dtype = arrays[name].dtype if name in arrays else known[0]
+    return (dtype if dtype in known else known[0]).type

@@ -1,0 +1,229 @@
+"""What the linear classifiers share: their weights, starting from others, and files."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral
+from os import PathLike, fspath
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from novikoff.classifier import PerceptronClassifier
+from novikoff.data.labels import Classes
+from novikoff.linear.model import LinearModel
+from novikoff.loading import load_linear
+from novikoff.parameters.table import check_parameters, said_by_file
+from novikoff.training.linear import Run
+from novikoff.training.turns import turns_of
+from novikoff.training.weights import Floats, Model, Scorer
+
+
+class LinearClassifier(PerceptronClassifier):
+    """Abstract: a classifier whose model is one weight a feature and class."""
+
+    @classmethod
+    def _from_model(
+        cls, params: dict[str, Any], model: Model, classes: Any, feature_names: Any, run: Run | None = None
+    ) -> Self:
+        """A fitted estimator around a model that was learned elsewhere."""
+        self = cls(**params)
+        check_parameters(self, cls._names, cls._table)
+        self.n_features_in_ = model.n_features
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
+        self._set_classes(Classes(classes))
+        self._set_run(model, run or Run())
+        return self
+
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of data only, at once or not at all.
+
+        Everything is kept that prediction, `report` and `partial_fit` need; `callback` and a
+        `random_state` that is not a number are not data, and are None in the loaded model. Columns
+        without names are numbered from 1, as in LIBSVM files.
+
+        Raises
+        ------
+        ValueError
+            When `coef_` or `intercept_` was assigned by hand: the file holds what was learned.
+        OSError
+            When the file cannot be written; what was there before is untouched.
+        """
+        check_is_fitted(self)
+        self.to_linear().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """The estimator in a file, from `save` or from the command line. Runs no code from the file.
+
+        Its predictions, weights and report are those of the saved one, and `partial_fit` goes on from
+        there, bit by bit.
+        """
+        linear = load_linear(path)
+        try:
+            return cls.from_linear(linear)
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
+            raise ValueError(f"{fspath(path)}: {error}") from None
+
+    def to_linear(self) -> LinearModel:
+        """The fitted model as a `LinearModel`, which shares its memory."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            self._check_two()
+            model = self._model
+            if self._in_force.assigned is not None and not self._assigned_is_own():
+                raise ValueError(
+                    "coef_ or intercept_ was assigned by hand, so it is not what was learned and cannot be "
+                    "saved with its counts. Begin a fit there instead: fit(X, y, coef_init=..., "
+                    "intercept_init=...)."
+                )
+            features = self._features(model.n_features)
+            return LinearModel(
+                model,
+                self.classes_,
+                features,
+                None,
+                self._sayable(),
+                self._run,
+                type(self).__name__,
+                self.order,
+            )
+
+    @classmethod
+    def from_linear(cls, linear: LinearModel) -> Self:
+        """The estimator around a `LinearModel`, which shares its memory."""
+        if linear.scaling is not None:
+            raise ValueError(
+                "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
+            )
+        params = said_by_file(linear.parameters, cls._names)
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = dict(params["class_weight"])
+        settings = linear.model.settings  # what was learned with has the last word
+        params |= {
+            name: getattr(settings, name) for name in ("rule", "ties", "margin", "C", "average", "multiclass")
+        }
+        params["fit_intercept"] = settings.bias_square > 0
+        if params["fit_intercept"] and params.get("intercept_scaling", 1.0) ** 2 != settings.bias_square:
+            params["intercept_scaling"] = math.sqrt(settings.bias_square)
+        names = None
+        if (
+            linear.features.kind != "numbered" and not linear.features.hashed
+        ):  # hashed columns have no own names
+            names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
+        self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
+        self.features_ = linear.features
+        return self
+
+    def _sayable(self) -> dict[str, Any]:
+        """The parameters as JSON can say them."""
+        params: dict[str, Any] = self.get_params()
+        if not isinstance(params["random_state"], Integral):
+            params["random_state"] = None
+        if isinstance(params["class_weight"], dict):  # a label need not be text, a key in JSON must
+            params["class_weight"] = [[label, weight] for label, weight in params["class_weight"].items()]
+        return params | {"callback": None}
+
+    def _assigned_is_own(self) -> bool:
+        """Whether what was assigned is what was learned, as after `sparsify`."""
+        assert self._in_force.assigned is not None
+        coef, intercept = self._in_force.assigned
+        own = self._model.coef(averaged=self._model.settings.average)
+        coef = coef.toarray() if sp.issparse(coef) else coef
+        return np.array_equal(coef, own[0]) and np.array_equal(intercept, own[1])
+
+    # -- where a fit starts --------------------------------------------------------------------------
+    def _continued(self, X: Any, classes: Any) -> Model:
+        if X.shape[1] != self.n_features_in_ or not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start goes on from {self.n_features_in_} features and classes {list(self.classes_)}, "
+                f"but now there are {X.shape[1]} and {list(classes)}: fit a clone instead."
+            )
+        if self._settings() != self._model.settings:
+            raise ValueError(
+                "warm_start cannot change the rule, bias or averaging of the fit before: fit a clone."
+            )
+        return self._model
+
+    def _init(self, coef: Any, intercept: Any, n_classes: int, d: int) -> tuple[Floats, Floats] | None:
+        if coef is None and intercept is None:
+            return None
+        k = 1 if n_classes == 2 else n_classes
+        coef = np.zeros((k, d)) if coef is None else np.atleast_2d(np.asarray(coef, dtype=np.float64))
+        intercept = (
+            np.zeros(k) if intercept is None else np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        )
+        if coef.shape != (k, d) or intercept.shape != (k,):
+            raise ValueError(
+                f"coef_init and intercept_init must have shapes ({k}, {d}) and ({k},), "
+                f"not {coef.shape} and {intercept.shape}."
+            )
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise ValueError("coef_init and intercept_init must be finite.")
+        if intercept.any() and not self.fit_intercept:
+            raise ValueError("intercept_init needs fit_intercept=True.")
+        return coef, intercept
+
+    # -- weights -------------------------------------------------------------------------------------
+    @property
+    def coef_(self) -> Any:
+        return self._pair("coef_")[0]
+
+    @coef_.setter
+    def coef_(self, value: Any) -> None:
+        self._assign(value, self._pair("coef_")[1])
+
+    @property
+    def intercept_(self) -> Any:
+        return self._pair("intercept_")[1]
+
+    @intercept_.setter
+    def intercept_(self, value: Any) -> None:
+        self._assign(self._pair("intercept_")[0], value)
+
+    @property
+    def witness_(self) -> tuple[Floats, Floats] | None:
+        self._fitted("witness_")
+        return self._run.witness
+
+    def _assign(self, coef: Any, intercept: Any) -> None:
+        self._in_force.renew((coef, intercept))
+
+    def _pair(self, name: str) -> tuple[Any, Any]:
+        """The weights in force: those assigned by hand, or the model's last or averaged ones."""
+        model, force = self._fitted(name), self._in_force
+        if force.assigned is not None:
+            return force.assigned
+        if model.settings.average and force.averaged is None:
+            force.averaged = model.coef(averaged=True)  # O(features) to make, so made once
+        coef, intercept = (a.view() for a in force.averaged or model.coef(averaged=False))
+        coef.flags.writeable = intercept.flags.writeable = False
+        return coef, intercept
+
+    def sparsify(self) -> Self:
+        """Turn `coef_` into a sparse matrix, to save memory where most weights are 0."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Turn `coef_` back into a dense array."""
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def _scorer(self) -> Scorer:
+        force = self._in_force
+        if force.scorer is None:
+            if force.assigned is None:
+                force.scorer = self._model.scorer(averaged=self._model.settings.average)
+            else:
+                coef, intercept = self._pair("coef_")
+                coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)
+                force.scorer = Scorer.from_weights(coef, np.asarray(intercept, dtype=np.float64))
+        return force.scorer

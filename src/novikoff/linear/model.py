@@ -1,0 +1,196 @@
+"""A linear model with everything that belongs to it: classes, features, scaling, and how it was made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.data.arrays import read_matrix
+from novikoff.data.sources.block import Block, Csr
+from novikoff.data.sources.features import Features
+from novikoff.data.text_labels import taken
+from novikoff.data.zero_tables import Rows
+from novikoff.modelfile import state as modelstate
+from novikoff.modelfile.container import Arrays, Facts, write_file
+from novikoff.training.linear import Record, Run
+from novikoff.training.report import Report
+from novikoff.training.summary import summarize
+from novikoff.training.weights import Floats, Model, Scorer
+
+Labels = npt.NDArray[Any]
+
+
+@dataclass(eq=False)
+class LinearModel:
+    """What a model file holds.
+
+    Parameters
+    ----------
+    model : novikoff.training.weights.Model
+        Weights, running sums and counts: what predicts, and what goes on learning.
+    classes : array of labels, in the model's order
+    features : novikoff.data.sources.features.Features
+        What the columns are called, and how an example gets into them.
+    scaling : object with `transform`, `state` and `from_state`, optional
+        What is done to every row before the weights see it.
+    parameters : dict
+        How it was trained, as far as JSON can say it.
+    run : novikoff.training.linear.Run, optional
+        What training did; the report is made from it.
+    name, order : str
+        What the report calls the model and the order of the rows.
+
+    Examples
+    --------
+    >>> import tempfile, novikoff
+    >>> model = novikoff.Perceptron(order="cyclic").fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/spam.novikoff")
+    ...     loaded = novikoff.load_model(f"{folder}/spam.novikoff")
+    >>> loaded.predict([[0.0, 2.0], [3.0, 0.0]]).tolist()
+    ['ham', 'spam']
+    >>> loaded.top_features("spam")
+    [('1', 1.0)]
+    """
+
+    model: Model
+    classes: Labels
+    features: Features
+    scaling: Any = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    run: Run | None = None
+    name: str = "Perceptron"
+    order: str = "cyclic"
+    _scorer: tuple[tuple[int, int, int], Scorer] | None = field(default=None, init=False, repr=False)
+
+    # -- what it says of itself
+    @property
+    def report(self) -> Report | None:
+        """The report of the run that made it."""
+        return None if self.run is None else summarize(self.model, self.run, self.name, self.order)
+
+    @property
+    def history(self) -> list[Record]:
+        """A record an epoch."""
+        return [] if self.run is None else self.run.history
+
+    def weights(self) -> tuple[Floats, Floats]:
+        """(coef, intercept) that predict: the last ones or their mean; one row for two classes."""
+        return self.model.coef(averaged=self.model.settings.average)
+
+    def top_features(self, label: Any, n: int = 20) -> list[tuple[str, float]]:
+        """The features that speak most for a class, with their weights, the heaviest first."""
+        places = np.flatnonzero(self.classes == label)
+        if not len(places):
+            raise ValueError(f"the model has no class {label!r}; it has {self.classes.tolist()}")
+        columns, weights = self.used_weights()
+        own = weights[places[0] if len(self.classes) > 2 else 0]
+        if len(self.classes) == 2 and places[0] == 0:  # two classes have one vector, for the second
+            own = -own
+        speaking = np.flatnonzero(own > 0)
+        if len(speaking) > n:  # all that reach the n-th, so that ties are settled by column
+            least = np.partition(own[speaking], len(speaking) - n)[len(speaking) - n] if n else np.inf
+            speaking = speaking[own[speaking] >= least]
+        first = speaking[np.argsort(-own[speaking], kind="stable")][:n]
+        return list(zip(self.features.names(columns[first].tolist()), own[first].tolist(), strict=True))
+
+    def used_weights(self) -> tuple[Rows, Floats]:
+        """The columns that have a weight other than 0, and (classes, those columns) weights that predict."""
+        used, (coef, _) = self.model.used(), self.weights()
+        columns = np.arange(coef.shape[1]) if used is None else used
+        weights = coef if used is None else coef[:, used]
+        held = (weights != 0).any(axis=0)
+        return columns[held], weights[:, held]
+
+    # -- using it
+    def predict(self, X: Any, n_jobs: int | None = None) -> Labels:
+        """The class of each row of an array or CSR matrix, by the exact sign or argmax of its scores."""
+        return taken(self.classes, self.places(X, n_jobs))
+
+    def places(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.int32]:
+        """The same as places in `classes`."""
+        return self._ready().predict(self._rows(X), n_jobs)
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Scores: (n,) for two classes, (n, classes) for more; sign and argmax are the exact ones."""
+        return self._ready().scores(self._rows(X), n_jobs)
+
+    def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
+        """Both at once, in one pass over the rows."""
+        places, scores = self.places_and_scores(X, n_jobs)
+        return taken(self.classes, places), scores
+
+    def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
+        """The same with places in `classes`."""
+        scores = self.scores(X, n_jobs)
+        return (scores.argmax(axis=1) if scores.ndim == 2 else scores >= 0).astype(np.int32), scores
+
+    def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
+        """The classes of each block's rows, one array a block."""
+        return (self.predict(block.X, n_jobs) for block in blocks)
+
+    def score_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Floats]:
+        """The scores of each block's rows, one array a block."""
+        return (self.scores(block.X, n_jobs) for block in blocks)
+
+    def _ready(self) -> Scorer:
+        """The scorer of the weights as they are now; made anew when they have been learning."""
+        native = self.model.total
+        now = native("visits"), native("updates"), self.model.n_classes
+        if self._scorer is None or self._scorer[0] != now:
+            self._scorer = now, self.model.scorer(averaged=self.model.settings.average)
+        return self._scorer[1]
+
+    def _rows(self, X: Any) -> Any:
+        if not isinstance(X, Csr):
+            X = read_matrix(X)
+        if len(X.shape) != 2 or X.shape[1] != self.model.n_features:
+            expected = f"rows of {self.model.n_features} features"
+            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
+        return X if self.scaling is None else self.scaling.transform(X)
+
+    # -- files
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, at once or not at all; equal models give equal files.
+
+        The file holds data only. `seconds` are left out of the history, so that it depends on the
+        model alone.
+        """
+        parts = {
+            "model": modelstate.model_state(self.model),
+            "classes": modelstate.classes_state(self.classes),
+            "features": modelstate.features_state(self.features),
+        }
+        if self.scaling is not None:
+            parts["scaling"] = self.scaling.state()
+        if self.run is not None:
+            parts["run"] = modelstate.run_state(self.run)
+        facts, arrays = modelstate.together(parts)
+        facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
+        write_file(path, facts, arrays, "model")
+
+    @classmethod
+    def from_state(cls, facts: Facts, arrays: Arrays) -> LinearModel:
+        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
+
+        def part(name: str) -> tuple[Facts, Arrays]:
+            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+
+        model = modelstate.model_from_state(*part("model"))
+        return cls(
+            model,
+            modelstate.classes_from_state(*part("classes"), model.n_classes),
+            modelstate.features_from_state(*part("features"), model.n_features),
+            scaling=modelstate.scaling_from_state(*part("scaling"), model.n_features)
+            if "scaling" in facts
+            else None,
+            parameters=modelstate.fact(facts, "parameters", dict),
+            run=modelstate.run_from_state(*part("run"), model) if "run" in facts else None,
+            name=modelstate.fact(facts, "name", str),
+            order=modelstate.fact(facts, "order", str),
+        )

@@ -1,0 +1,262 @@
+"""`Perceptron`: the linear perceptron as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+from novikoff.data.labels import StreamClasses, as_text
+from novikoff.data.sources.source import Source
+from novikoff.linear.estimator import LinearClassifier
+from novikoff.parameters.table import default, document
+from novikoff.training import linear as training
+from novikoff.training import streaming
+from novikoff.training.turns import turns_of
+
+
+class Perceptron(LinearClassifier):
+    """A perceptron that stops when the data are separated, and says whether they were.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        The weights that predict: the last ones, or their mean with `average=True`. Read-only views;
+        assign a new array to change them.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. The second of two classes is +1.
+    features_ : novikoff.data.sources.features.Features
+        After `fit_source` and `load`: what the columns are, for other files to be opened with.
+    n_epochs_, n_updates_, n_mistakes_ : int
+        Epochs of the last call; updates and mistakes over all calls.
+    converged_ : bool
+        An epoch passed without an update; with order='worst', no row is left that needs one.
+    verdict_ : {'separated', 'undecided'}
+        'separated': the stored witness has y·s > 0 on every training row, checked exactly.
+    witness_ : (coef, intercept) or None
+        The last weights, lifted off a tie through the bias where that was needed.
+    radius_ : float
+        R: the largest norm of a row with its bias (√2 times it for joint multiclass), rounded up.
+    margin_ : float
+        The witness's smallest margin, rounded down. When a row is wrong the scan ends there, and this is that
+        row's margin: not positive, and no less than the smallest one. NaN after `partial_fit`.
+    margin_upper_ : float
+        ‖w‖/Στ, which is at least γ of the rows of `fit`, or of all rows after `partial_fit`; rounded up.
+        Infinite before the first update, from given weights, and where a warm start went on from other rows.
+    training_errors_ : int or None
+        Wrong training rows, where they are known: 0 after a clean run, counted for averaged weights.
+    history_ : list of dict
+        Per epoch of the last call: mistakes, updates, norm of the weights, seconds (and the held-out
+        accuracy).
+
+    Notes
+    -----
+    `partial_fit` may begin with rows of one class, which is then the only answer, with a score of 0: see
+    "Classes as they come" in docs/guide.md. It may meet classes it has not seen: each gets a zero row.
+    Growing from two classes to three turns `coef_` from shape (1, d) into (3, d) with rows −w, +w and 0
+    (what joint updates would have left), and a tie, which predicted the second class before, now predicts
+    the lowest class.
+
+    Examples
+    --------
+    The lecture notes' six points, visited in order, without a bias:
+
+    >>> import numpy as np
+    >>> from novikoff import Perceptron
+    >>> X = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
+    >>> y = np.array([-1, 1, 1, -1, -1, 1])
+    >>> model = Perceptron(order="cyclic", fit_intercept=False).fit(X, y)
+    >>> model.coef_
+    array([[3., 1.]])
+    >>> model.n_mistakes_, model.n_epochs_, model.verdict_
+    (3, 2, 'separated')
+    """
+
+    _names = (
+        "rule",
+        "average",
+        "fit_intercept",
+        "intercept_scaling",
+        "max_epochs",
+        "order",
+        "random_state",
+        "ties",
+        "margin",
+        "C",
+        "multiclass",
+        "class_weight",
+        "early_stopping",
+        "validation_fraction",
+        "n_epochs_no_change",
+        "warm_start",
+        "n_jobs",
+        "verbose",
+        "callback",
+        "rounding",
+    )
+
+    def __init__(
+        self,
+        rule: str = default("rule"),
+        *,
+        average: bool = default("average"),
+        fit_intercept: bool = default("fit_intercept"),
+        intercept_scaling: float = default("intercept_scaling"),
+        max_epochs: int = default("max_epochs"),
+        order: str = default("order"),
+        random_state: Any = default("random_state"),
+        ties: str = default("ties"),
+        margin: float = default("margin"),
+        C: float = default("C"),
+        multiclass: str = default("multiclass"),
+        class_weight: Any = default("class_weight"),
+        early_stopping: bool = default("early_stopping"),
+        validation_fraction: float = default("validation_fraction"),
+        n_epochs_no_change: int = default("n_epochs_no_change"),
+        warm_start: bool = default("warm_start"),
+        n_jobs: int | None = default("n_jobs"),
+        verbose: int = default("verbose"),
+        callback: Any = default("callback"),
+        rounding: str = default("rounding"),
+    ) -> None:
+        self.rule = rule
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.ties = ties
+        self.margin = margin
+        self.C = C
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.rounding = rounding
+
+    # -- learning ------------------------------------------------------------------------------------
+    def fit(
+        self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from scratch, or from given weights, or from where the last fit ended (`warm_start`).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+        y : array of n labels
+        coef_init, intercept_init : arrays shaped as `coef_` and `intercept_`, optional
+            Weights to start from. The mistake bounds then no longer apply and are not reported.
+        sample_weight : array of n numbers ≥ 0, optional
+            Factors on each row's step; rows of weight 0 are left out.
+        """
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, weights = self._read_all(X, y, sample_weight)
+            start = None
+            if (
+                self.warm_start
+                and self.__sklearn_is_fitted__()
+                and coef_init is None
+                and intercept_init is None
+            ):
+                start = self._continued(X, classes)
+            init = self._init(coef_init, intercept_init, len(classes), X.shape[1])
+            model, run = training.fit(
+                X,
+                labels,
+                len(classes),
+                self._settings(),
+                self._plan(),
+                weights=weights,
+                start=start,
+                init=init,
+            )
+            self._finish(raw, X, classes, model, run)
+            return self
+
+    def fit_source(self, source: Source, classes: Any = None) -> Self:
+        """Learn from files, block by block, however large they are.
+
+        Rows are visited as they lie in the source, whatever `order` says, and every epoch reads it again; the
+        weights are those of `order="cyclic"` on the same rows in memory. `early_stopping` is not for sources.
+        Weights of rows come from the source.
+
+        Parameters
+        ----------
+        source : Source
+            What `novikoff.open_source` opened. Its features are kept as `features_`: open other files for
+            this model by ``open_source(path, features=model.features_)``.
+        classes : list of labels, optional
+            All classes, in the order that decides ties. Without it they are found, and sorted.
+
+        Examples
+        --------
+        >>> import io, novikoff
+        >>> rows = io.BytesIO(b"spam | free:2 now\\nham | lunch now\\n")
+        >>> source = novikoff.open_source(rows, format="vw")
+        >>> model = novikoff.Perceptron().fit_source(source)
+        >>> model.verdict_, model.features_.names([0, 1, 2])
+        ('separated', ['free', 'now', 'lunch'])
+        >>> more = novikoff.open_source(io.BytesIO(b"| lunch\\n"), features=model.features_, labelled=False)
+        >>> [model.predict(block.X).tolist() for block in more.blocks()]
+        [['ham']]
+        """
+        with turns_of(self).learning:
+            self._check_parameters()
+            if self.early_stopping:
+                raise ValueError("early_stopping needs all rows in memory: load the file and call fit.")
+            weight = self.class_weight
+            if isinstance(weight, dict):
+                weight = {as_text(label): float(value) for label, value in weight.items()}
+            declared = None if classes is None else list(classes)
+            plan = replace(self._plan(), order="cyclic")
+            learned = streaming.fit(
+                source, StreamClasses(declared), self._settings(), plan, class_weight=weight
+            )
+            self._set_source(source.features, learned.model.n_features, learned.classes)
+            learned.run.as_given = True
+            self._set_run(learned.model, learned.run)
+            if learned.run.interrupted:
+                raise KeyboardInterrupt
+            self._warn_unless_separated()
+            return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows once, in their order, going on from what there is.
+
+        `classes` declares all classes at the first call; without it they are those of the rows so far,
+        and unseen ones are added as they come. While there is one class, it is learned as the first of two;
+        where a number below it is the second to come, as if it had been the second from the start. A chunk
+        that is refused leaves the model as it was.
+        """
+        with turns_of(self).learning:
+            raw = X
+            X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
+            run = training.learn(model, X, labels, len(known.labels), weights, turned=self._turned(known))
+            self._finish_chunk(raw, X, known, model, run)
+            return self
+
+    # -- predicting ----------------------------------------------------------------------------------
+    def predict(self, X: Any) -> Any:
+        """The class of each row, by the exact sign or argmax of its scores."""
+        with turns_of(self).reading:
+            X = self._checked(X)
+            return self._label(self._scorer().predict(X, self.n_jobs))
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
+        with turns_of(self).reading:
+            X = self._checked(X)
+            return self._score(self._scorer().scores(X, self.n_jobs))
+
+
+document(Perceptron, Perceptron._names)

@@ -1,0 +1,339 @@
+"""`Pocket`: the best linear threshold that a perceptron came across, when none is perfect."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any, Self
+
+import numpy as np
+
+from novikoff import _core
+from novikoff.classifier import PerceptronClassifier
+from novikoff.data.arrays import in_order
+from novikoff.data.labels import Classes
+from novikoff.parameters.table import POCKET_PARAMETERS, default, document
+from novikoff.training import linear as training
+from novikoff.training.ledger import Call, Seen
+from novikoff.training.linear import ArrayExamples, Fitting, Plan, Record, Run, Visit
+from novikoff.training.turns import turns_of
+from novikoff.training.weights import (
+    Floats,
+    Ints,
+    Learner,
+    Model,
+    Scorer,
+    Settings,
+    UnsortedIndices,
+    raise_problem,
+)
+
+
+class Pocket(PerceptronClassifier):
+    """The pocket algorithm with ratchet (Gallant 1990).
+
+    A perceptron goes over the rows as always. Beside it there is a pocket with weights that are not
+    changed, only replaced: when the perceptron's weights have got more visits right in a row than those in
+    the pocket ever did, and, with the ratchet, also get strictly more of the training rows right. The pocket
+    is what predicts. The fit ends early when the pocket makes no error.
+
+    To find the linear threshold with the fewest errors is NP-hard when none is perfect (Johnson and Preparata
+    1978): this is a heuristic, and claims nothing but the errors that it counted. With order='draw' the
+    pocket holds a best threshold with a probability that goes to 1 as the visits go to infinity (Gallant's
+    theorem, for finitely many rows of rational numbers), but nothing is known about how fast.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        The weights in the pocket. Read-only views.
+    n_errors_ : int
+        Training rows that they get wrong, decided exactly (rows of weight 0 left out).
+    risk_ : float
+        The share of those rows in the weight of all.
+    longest_run_ : int
+        Visits that they got right in a row.
+    n_looks_, n_replaced_ : int
+        How often weights were looked at that had the longest run, and how often they went into the pocket.
+    n_epochs_, n_updates_, n_mistakes_, radius_, history_
+        Of the perceptron's run. A record of `history_` has the pocket's errors (by weight, with the ratchet)
+        and its run, too.
+    converged_ : bool
+        The fit ended by itself: the pocket makes no error or, without the ratchet, an epoch passed without
+        an update.
+    verdict_, margin_, margin_upper_ : str and floats
+        Of the weights in the pocket, as in `Perceptron`.
+    training_errors_ : int
+        The same as `n_errors_`.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. The second of two classes is +1; three classes or more are learned jointly.
+
+    Notes
+    -----
+    `sample_weight` multiplies a row's step, as in `Perceptron`, and its error: the ratchet and `risk_` count
+    each wrong row with its weight (sums of float64 in the order of the rows). Runs count visits.
+
+    The ratchet takes a pass over the rows each time that weights have the longest run; the pass ends as soon
+    as they have as many errors as the pocket, and each weight vector is looked at once.
+
+    Examples
+    --------
+    The last point lies on the wrong side, so that no threshold is perfect:
+
+    >>> import numpy as np
+    >>> from novikoff import Pocket
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0], [9.0]])
+    >>> y = np.array([0, 0, 0, 0, 1, 1, 1, 0])
+    >>> model = Pocket(random_state=0).fit(X, y)
+    >>> model.n_errors_, model.predict(X).tolist()
+    (1, [0, 0, 0, 0, 1, 1, 1, 1])
+    """
+
+    _names = (
+        "ratchet",
+        "fit_intercept",
+        "intercept_scaling",
+        "max_epochs",
+        "order",
+        "random_state",
+        "ties",
+        "class_weight",
+        "n_jobs",
+        "verbose",
+        "callback",
+        "rounding",
+    )
+    _table = POCKET_PARAMETERS
+    average = False
+
+    def __init__(
+        self,
+        ratchet: bool = default("ratchet", POCKET_PARAMETERS),
+        *,
+        fit_intercept: bool = default("fit_intercept"),
+        intercept_scaling: float = default("intercept_scaling"),
+        max_epochs: int = default("max_epochs", POCKET_PARAMETERS),
+        order: str = default("order", POCKET_PARAMETERS),
+        random_state: Any = default("random_state"),
+        ties: str = default("ties"),
+        class_weight: Any = default("class_weight"),
+        n_jobs: int | None = default("n_jobs"),
+        verbose: int = default("verbose"),
+        callback: Any = default("callback"),
+        rounding: str = default("rounding"),
+    ) -> None:
+        self.ratchet = ratchet
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.ties = ties
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.rounding = rounding
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+        y : array of n labels
+        sample_weight : array of n numbers ≥ 0, optional
+            Factors on each row's step and on its error; rows of weight 0 are left out.
+        """
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, weights = self._read_all(X, y, sample_weight)
+            plan = self._plan()
+            state = plan.rng.bit_generator.state
+            try:
+                filling = Filling(X, labels, len(classes), self._settings(), plan, weights)
+            except UnsortedIndices:
+                X = in_order(X)
+                plan.rng.bit_generator.state = state
+                filling = Filling(X, labels, len(classes), self._settings(), plan, weights)
+            run = filling.run(ratchet=bool(self.ratchet))
+            self._set_features(raw, X)
+            self._set_classes(Classes(classes))
+            self._set_run(filling.model, run)
+            self.n_errors_, self.risk_ = run.training_errors, filling.risk
+            self.longest_run_ = filling.streak.longest
+            self.n_looks_, self.n_replaced_ = filling.looks, filling.replaced
+            if run.interrupted:
+                raise KeyboardInterrupt
+            return self
+
+    @property
+    def coef_(self) -> Floats:
+        return self._read_only("coef_", 0)
+
+    @property
+    def intercept_(self) -> Floats:
+        return self._read_only("intercept_", 1)
+
+    def _read_only(self, name: str, which: int) -> Floats:
+        view = self._fitted(name).coef(averaged=False)[which].view()
+        view.flags.writeable = False
+        return view
+
+    def _scorer(self) -> Scorer:
+        return self._model.scorer(averaged=False)
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row, by the exact sign or argmax of its scores."""
+        with turns_of(self).reading:
+            X = self._checked(X)
+            return self._label(self._scorer().predict(X, self.n_jobs))
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
+        with turns_of(self).reading:
+            X = self._checked(X)
+            return self._scorer().scores(X, self.n_jobs)
+
+
+class Filling:
+    """A fit under way: the perceptron that learns, and the pocket."""
+
+    def __init__(
+        self, X: Any, labels: Ints, n_classes: int, settings: Settings, plan: Plan, weights: Floats | None
+    ) -> None:
+        self.model, self.plan = Model(n_classes, X.shape[1], settings), plan
+        self.examples = ArrayExamples(X, labels, weights, plan, self.model)
+        rows, kept = self.examples.rows, self.examples.kept
+        self.digest = _core.Digest()
+        training.scan(self.model, X, rows, weights, kept, self.examples.per_call, labels, self.digest)
+        self.learner: Learner = self.model.learners[0]
+        self.streak = _core.Streak()
+        self.pocket = self.learner.copy()
+        self.errors = math.inf  # of the pocket, by weight
+        self.risk = math.nan
+        self.looks = self.replaced = 0
+
+    def run(self, *, ratchet: bool) -> Run:
+        run, native = Run(), self.learner.native
+        try:
+            self.errors = self.count_errors(self.learner) if ratchet else math.inf
+            for epoch in range(self.plan.max_epochs):
+                began, before = time.perf_counter(), (native.mistakes, native.updates)
+                for visit in self.examples.epoch():
+                    self.visit(visit, ratchet=ratchet)
+                    if not self.errors:
+                        break
+                made = native.updates - before[1]
+                record: Record = {
+                    "epoch": epoch + 1,
+                    "mistakes": native.mistakes - before[0],
+                    "updates": made,
+                }
+                record |= {"errors": self.errors} if ratchet else {}
+                record |= {"run": self.streak.longest, "seconds": time.perf_counter() - began}
+                run.history.append(record)
+                if self.plan.verbose:
+                    print(_line(record), file=sys.stderr)
+                run.converged = not self.errors if ratchet else not made
+                stop = self.plan.callback is not None and self.plan.callback(record) is True
+                if run.converged or stop:
+                    break
+            self.settle(run)
+        except KeyboardInterrupt:
+            run.interrupted = True
+            self.empty()
+        run.n_rows, run.heaviest = self.examples.count, self.examples.heaviest
+        self.note(run)
+        return run
+
+    def note(self, run: Run) -> None:
+        """Write into the ledger what was learned from. A pocket without an error ends an epoch early."""
+        examples = self.examples
+        call = Call(
+            Seen.of(self.digest),
+            examples.copies(len(run.history) + run.interrupted),
+            self.plan.order,
+            heaviest=examples.heaviest,
+            weighted=examples.weighted,
+            dropped=self.learner.native.updates - self.pocket.native.updates,
+        )
+        self.model.ledger = self.model.ledger.after(call)
+
+    def visit(self, visit: Visit, *, ratchet: bool) -> None:
+        """Learn from these rows, and look at weights whenever they have the longest run."""
+        native, streak, at = self.learner.native, self.streak, visit.begin
+        while at < visit.end:
+            before = native.visits
+            problem, row = _core.pocket_epoch(
+                native, streak, visit.rows, visit.labels, visit.weights, visit.order, at, visit.end, False
+            )
+            raise_problem(problem, row, visit.X, native.largest_row)
+            at += native.visits - before
+            if streak.looked or streak.run <= streak.longest:
+                continue
+            streak.looked = True
+            self.looks += 1
+            errors = self.count_errors(self.learner, self.errors) if ratchet else math.inf
+            if errors < self.errors or not ratchet:
+                self.pocket, self.errors = self.learner.copy(), errors
+                streak.held, streak.longest = True, streak.run
+                self.replaced += 1
+                if not errors:
+                    return
+
+    def count_errors(self, learner: Learner, limit: float = math.inf, *, by_weight: bool = True) -> float:
+        """The weight of the rows that are wrong; no further than to `limit`.
+
+        R stays that of the rows with their weights, which a look at the rows without them does not know.
+        """
+        total, native = 0.0, learner.native
+        known = native.seen, native.filter
+        for visit in self.examples.each():
+            weights = visit.weights if by_weight else None
+            problem, row, total = _core.add_errors(
+                native,
+                visit.rows,
+                visit.labels,
+                weights,
+                visit.order,
+                visit.begin,
+                visit.end,
+                limit,
+                total,
+            )
+            raise_problem(problem, row, visit.X)
+        if known[0] != native.seen:
+            native.seen = known[0]
+            native.filter = known[1]
+        return total
+
+    def empty(self) -> None:
+        """Give the model the weights from the pocket. The counts stay: they are of the whole run."""
+        if self.streak.held:
+            self.streak.longest = self.streak.run
+        self.learner.set_weights(self.pocket.coef(), self.pocket.intercept())
+        self.learner.native.step_sum = self.pocket.native.step_sum
+
+    def settle(self, run: Run) -> None:
+        """What the weights in the pocket come to on all rows."""
+        self.empty()
+        weights, kept = self.examples.weights, self.examples.kept
+        total = float(
+            self.examples.count if weights is None else np.sum(weights if kept is None else weights[kept])
+        )
+        Fitting(self.model, self.examples, self.plan).judge(run)
+        self.risk = self.count_errors(self.learner) / total
+        run.training_errors = int(self.count_errors(self.learner, by_weight=False))
+
+
+def _line(record: Record) -> str:
+    text = f"epoch {record['epoch']:4.0f}: {record['mistakes']:9,.0f} mistakes  run {record['run']:9,.0f}"
+    return text + (f"  errors in the pocket {record['errors']:,.6g}" if "errors" in record else "")
+
+
+document(Pocket, Pocket._names, POCKET_PARAMETERS)

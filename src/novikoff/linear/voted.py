@@ -1,0 +1,280 @@
+"""`VotedPerceptron`: every weight vector of the run votes, as often as it survived."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from novikoff.classifier import PerceptronClassifier
+from novikoff.linear.updates import Counts, UpdateSequence
+from novikoff.parameters.table import PARAMETERS, default, document
+from novikoff.training import linear as training
+from novikoff.training.turns import turns_of
+from novikoff.training.weights import Floats, Ints, Model, Scorer
+
+
+class VotedPerceptron(PerceptronClassifier):
+    """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
+
+    A run holds the weights w₀ = 0, w₁, w₂, … one after the other, and w_k survives c_k visits, counting
+    the one that created it. The prediction is the sign of Σ c_k·sign(w_k·x), with sign(0) = +1, the
+    second class. With three classes or more each w_k votes for its argmax with weight c_k and the most
+    votes win; ties go to the lowest class.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    support_ : array of shape (n_supports,)
+        The distinct rows that caused updates, in the order of their first update. Rows are numbered
+        over all calls of `partial_fit`.
+    support_vectors_ : array or CSR of shape (n_supports, n_features)
+        Those rows, with the numbers of the data they came from.
+    update_support_ : array of shape (n_updates,)
+        Which support each update used.
+    update_step_ : array of shape (n_updates,)
+        τ of each update; negative for the first of two classes.
+    update_label_, update_rival_ : arrays of shape (n_updates,)
+        The index of the class that gained τ·x, and of the one that lost it.
+    survived_ : array of shape (n_updates + 1,)
+        c₀, c₁, …: they sum to the visits made.
+    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        The last weights. Read-only views.
+    averaged_coef_, averaged_intercept_ : arrays of the same shapes
+        The mean of the weights after each visit.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. The second of two classes is +1.
+    n_epochs_, n_updates_, n_mistakes_, converged_, verdict_, radius_, margin_, margin_upper_, history_
+        Of the run and its last weights, as in `Perceptron`.
+    training_errors_ : int or None
+        Wrong training rows under the `predict_with` of the fit, where they are known: counted for
+        'averaged', 0 for 'last' after a clean run, not counted for 'voted'.
+
+    Notes
+    -----
+    The run is stored as its sequence of updates, never as a list of weight vectors: memory is the
+    nonzeros of the supports plus a few numbers an update. A prediction takes one dot product a support
+    and one addition an update: prefix sums in float64, with a bound on how far each may be from the
+    score of the w_k that the run held, rounded as training rounded it. Where that leaves a doubt w_k is
+    made again, and the sign, or the argmax, is the exact one. So votes do not depend on storage, threads
+    or machine, and on integers and other numbers whose sums are exact there is never a doubt.
+
+    `partial_fit` takes its classes from the first call (`classes=` declares those yet to come), or from the
+    first two where its rows have but one.
+
+    Examples
+    --------
+    The lecture notes' six points, visited once, without a bias: (0, 0), (1, −2), (2, −1) and (3, 1).
+
+    >>> import numpy as np
+    >>> from novikoff import VotedPerceptron
+    >>> X = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
+    >>> y = np.array([-1, 1, 1, -1, -1, 1])
+    >>> model = VotedPerceptron(order="cyclic", fit_intercept=False, max_epochs=1).fit(X, y)
+    >>> model.support_, model.survived_
+    (array([0, 2, 4]), array([0, 2, 2, 2]))
+    >>> model.decision_function([[0.0, 1.0]])  # (0, 1): two vectors against one
+    array([-0.33333333])
+    >>> model.set_params(predict_with="last").decision_function([[0.0, 1.0]])
+    array([1.])
+    """
+
+    _names = (
+        "rule",
+        "predict_with",
+        "fit_intercept",
+        "intercept_scaling",
+        "max_epochs",
+        "order",
+        "random_state",
+        "ties",
+        "margin",
+        "C",
+        "class_weight",
+        "n_jobs",
+        "verbose",
+        "callback",
+        "rounding",
+    )
+    _sequence: UpdateSequence
+
+    def __init__(
+        self,
+        rule: str = default("rule"),
+        *,
+        predict_with: str = default("predict_with"),
+        fit_intercept: bool = default("fit_intercept"),
+        intercept_scaling: float = default("intercept_scaling"),
+        max_epochs: int = default("max_epochs"),
+        order: str = default("order"),
+        random_state: Any = default("random_state"),
+        ties: str = default("ties"),
+        margin: float = default("margin"),
+        C: float = default("C"),
+        class_weight: Any = default("class_weight"),
+        n_jobs: int | None = default("n_jobs"),
+        verbose: int = default("verbose"),
+        callback: Any = default("callback"),
+        rounding: str = default("rounding"),
+    ) -> None:
+        self.rule = rule
+        self.predict_with = predict_with
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.ties = ties
+        self.margin = margin
+        self.C = C
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.rounding = rounding
+
+    # -- learning ------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+        y : array of n labels
+        sample_weight : array of n numbers ≥ 0, optional
+            Factors on each row's step; rows of weight 0 are left out.
+        """
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, weights = self._read_all(X, y, sample_weight)
+            plan = replace(self._plan(), record_updates=True)
+            model, run = training.fit(X, labels, len(classes), self._settings(), plan, weights=weights)
+            if self.predict_with != "averaged":  # which is what training has counted
+                run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
+            self._sequence = UpdateSequence(len(classes), model.settings.bias_square)
+            self._extend(model, X)
+            self._finish(raw, X, classes, model, run)
+            return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows once, in their order, going on from what there is.
+
+        `classes` declares all classes at the first call; without it they are those of its rows, and where
+        these have but one, the second may come later, as in `Perceptron`. No more can be added. A chunk that
+        is refused leaves the model as it was.
+        """
+        with turns_of(self).learning:
+            raw = X
+            X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=False)
+            model.learners[0].native.record_updates()
+            turned = self._turned(known)
+            run = training.learn(model, X, labels, len(known.labels), weights, turned=turned)
+            if "_model" not in vars(self):
+                self._sequence = UpdateSequence(model.n_classes, model.settings.bias_square)
+            elif turned:
+                self._sequence.turn(discard=model.total("updates") == run.history[0]["updates"])
+            self._extend(model, X)
+            self._finish_chunk(raw, X, known, model, run)
+            return self
+
+    def _extend(self, model: Model, X: Any) -> None:
+        native = model.learners[0].native
+        self._sequence.append(native.recorded(), X, native.visits)
+
+    # -- what was learned ----------------------------------------------------------------------------
+    def _updates(self, name: str) -> UpdateSequence:
+        self._fitted(name)
+        return self._sequence
+
+    @property
+    def support_(self) -> Counts:
+        return self._updates("support_").whole.support
+
+    @property
+    def support_vectors_(self) -> Any:
+        return self._updates("support_vectors_").whole.vectors
+
+    @property
+    def update_support_(self) -> Counts:
+        return self._updates("update_support_").whole.used
+
+    @property
+    def update_step_(self) -> Floats:
+        return self._updates("update_step_").whole.step
+
+    @property
+    def update_label_(self) -> Ints:
+        return self._updates("update_label_").whole.label
+
+    @property
+    def update_rival_(self) -> Ints:
+        return self._updates("update_rival_").whole.rival
+
+    @property
+    def survived_(self) -> Counts:
+        return self._updates("survived_").survived
+
+    @property
+    def coef_(self) -> Floats:
+        return _read_only(self._fitted("coef_").coef(averaged=False)[0])
+
+    @property
+    def intercept_(self) -> Floats:
+        return _read_only(self._fitted("intercept_").coef(averaged=False)[1])
+
+    @property
+    def averaged_coef_(self) -> Floats:
+        return self._fitted("averaged_coef_").coef(averaged=True)[0]
+
+    @property
+    def averaged_intercept_(self) -> Floats:
+        return self._fitted("averaged_intercept_").coef(averaged=True)[1]
+
+    # -- predicting ----------------------------------------------------------------------------------
+    def _linear(self) -> Scorer:
+        """The last or the averaged weights, ready to predict."""
+        if self.predict_with == "last":
+            return self._model.scorer(averaged=False)
+        force = self._in_force
+        if force.scorer is None:
+            force.scorer = self._model.scorer(averaged=True)  # O(features) to make, so made once
+        return force.scorer
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row, as `predict_with` says."""
+        with turns_of(self).reading:
+            X = self._checked(X)
+            PARAMETERS["predict_with"].check(self.predict_with)
+            if self.predict_with != "voted":
+                return self._label(self._linear().predict(X, self.n_jobs))
+            votes = self._sequence.votes(X, self.n_jobs)
+            if votes.ndim == 1:
+                return self._label((2 * votes >= self._sequence.n_visits).astype(np.int64))
+            return self._label(votes.argmax(axis=1))
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores: (n,) for two classes, (n, n_classes) for more.
+
+        'voted': Σ c_k·sign(w_k·x) / Σ c_k, from −1 to 1, where 0 is the second class; for more classes
+        each one's share of the votes. 'averaged' and 'last': as `Perceptron` gives them.
+        """
+        with turns_of(self).reading:
+            X = self._checked(X)
+            PARAMETERS["predict_with"].check(self.predict_with)
+            if self.predict_with != "voted":
+                return self._score(self._linear().scores(X, self.n_jobs))
+            votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits
+            return self._score((2 * votes - visits if votes.ndim == 1 else votes) / max(visits, 1))
+
+
+def _read_only(a: Floats) -> Floats:
+    a = a.view()
+    a.flags.writeable = False
+    return a
+
+
+document(VotedPerceptron, VotedPerceptron._names)

@@ -1,0 +1,310 @@
+"""`Winnow`: a linear threshold learned by multiplying, for few relevant features among many."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any, Self
+
+import numpy as np
+
+from novikoff import _core
+from novikoff.classifier import RowClassifier, generator
+from novikoff.data.arrays import in_order, is_sparse, rows_of
+from novikoff.data.labels import Classes
+from novikoff.parameters.table import WINNOW_PARAMETERS, default, document
+from novikoff.training.linear import ArrayExamples, Plan, Record, Visit
+from novikoff.training.turns import turns_of
+from novikoff.training.weights import Floats, Ints, Learner, Settings, UnsortedIndices, raise_problem
+
+REACH = 500  # weights stay between 2**-REACH and 2**REACH
+
+
+class Winnow(RowClassifier):
+    """Winnow (Littlestone 1988), plain or balanced.
+
+    Every feature has a weight w_j, at first 1. The second class is predicted when w·x ≥ θ. At a mistake
+    on the second class the weights of the active features (x_j > 0) are multiplied by α, a promotion; at one
+    on the first class they are divided by α, a demotion (Winnow2), or set to 0 for good (Winnow1,
+    ``eliminate=True``). On features 0 and 1 whose labels are a disjunction of r of n features Winnow2 with
+    α = 2 and θ = n, the defaults, makes at most 2 + 3r(1 + log₂ n) mistakes in any order, however long the
+    sequence: irrelevant features cost only a logarithm.
+
+    Plain weights are positive: they can say only that a feature speaks for the second class.
+    ``balanced=True`` keeps w⁺ and w⁻ = 1/w⁺ for each and predicts by (w⁺ − w⁻)·x ≥ θ; a promotion multiplies
+    w⁺ by α^sign(x_j) and divides w⁻ by it.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    exponents_ : array of shape (1 or n_classes, n_features), int32
+        w = alpha**exponents_. Eliminated features have the lowest value of all, −`reach_` − 1.
+    reach_ : int
+        Exponents stay between −`reach_` and `reach_`, so that weights lie between 2⁻⁵⁰⁰ and 2⁵⁰⁰; a promotion
+        or demotion beyond that is not made.
+    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        The weights (w, or w⁺ − w⁻ rounded), and −θ.
+    threshold_ : float
+        θ.
+    n_mistakes_, n_promotions_, n_demotions_ : int
+        Over all calls; a mistake is one or the other. With three classes or more, of all learners together.
+    n_epochs_, history_ : int and list of dict
+        Of the last call: mistakes, promotions, demotions and seconds per epoch.
+    converged_ : bool
+        An epoch passed without a mistake (with order='draw' that is no proof for all rows).
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. With three classes or more there is one learner a class, against the rest.
+
+    Notes
+    -----
+    *What is accepted.* The theory is about features 0 and 1. Plain Winnow takes any numbers ≥ 0: they count
+    by their size in w·x, and all that are not 0 are active. Balanced Winnow takes any finite numbers. There
+    are no sample weights.
+
+    *Numbers.* Weights are kept as whole exponents, so that a promotion and a demotion undo one another, and
+    nothing overflows in any number of them. Decisions are exact: the sign of w·x − θ is that of the real
+    number, where w is alpha**e as a float64, which for α = 2 is no rounding at all. With more classes the
+    correctly rounded scores are compared, and ties go to the lowest class.
+
+    Examples
+    --------
+    The disjunction of x₀ and x₃ among 64 features:
+
+    >>> import numpy as np
+    >>> from novikoff import Winnow
+    >>> rng = np.random.default_rng(0)
+    >>> X = (rng.random((500, 64)) < 0.1).astype(float)
+    >>> y = (X[:, 0] + X[:, 3] > 0).astype(int)
+    >>> model = Winnow(order="cyclic").fit(X, y)
+    >>> model.converged_, model.n_mistakes_ <= 2 + 3 * 2 * (1 + 6)
+    (True, True)
+    >>> np.argsort(model.coef_[0])[-2:].tolist()
+    [0, 3]
+    """
+
+    _names = (
+        "alpha",
+        "threshold",
+        "balanced",
+        "eliminate",
+        "max_epochs",
+        "order",
+        "random_state",
+        "verbose",
+        "callback",
+        "rounding",
+    )
+    _table = WINNOW_PARAMETERS
+    exponents_: Ints
+    _fixed: tuple[float, bool, float]  # alpha, balanced and θ of the weights
+    _powers: Floats  # what the core reads weights from: 0, α^−reach, …, α^reach
+
+    def __init__(
+        self,
+        alpha: float = default("alpha", WINNOW_PARAMETERS),
+        *,
+        threshold: float | None = default("threshold", WINNOW_PARAMETERS),
+        balanced: bool = default("balanced", WINNOW_PARAMETERS),
+        eliminate: bool = default("eliminate", WINNOW_PARAMETERS),
+        max_epochs: int = default("max_epochs", WINNOW_PARAMETERS),
+        order: str = default("order", WINNOW_PARAMETERS),
+        random_state: Any = default("random_state"),
+        verbose: int = default("verbose"),
+        callback: Any = default("callback"),
+        rounding: str = default("rounding"),
+    ) -> None:
+        self.alpha = alpha
+        self.threshold = threshold
+        self.balanced = balanced
+        self.eliminate = eliminate
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+        self.rounding = rounding
+
+    # -- learning ------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from scratch, until an epoch passes without a mistake or `max_epochs` is reached.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+        y : array of n labels
+        """
+        with turns_of(self).learning:
+            raw = X
+            X, classes, labels, _ = self._read_all(X, y, None)
+            self._check_pair()
+            X = self._finite(X)
+            self._begin(raw, X, Classes(classes))
+            plan = Plan(int(self.max_epochs), self.order, generator(self.random_state))
+            examples = ArrayExamples(X, labels, None, plan)
+            for _ in range(plan.max_epochs):
+                record = self._pass(examples.epoch())
+                stop = self.callback is not None and self.callback(record) is True
+                if self.converged_ or stop:
+                    break
+            return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from these rows once, in their order, going on from what there is.
+
+        `classes` declares all classes at the first call; without it they are those of its rows. A chunk that
+        is refused leaves the model as it was.
+        """
+        with turns_of(self).learning:
+            raw, begun = X, "exponents_" in vars(self)
+            self._check_parameters()
+            self._check_pair()
+            if begun and (self.alpha, self.balanced, self._theta()) != self._fixed:
+                raise ValueError(
+                    "partial_fit cannot change alpha, balanced or threshold of a model: fit a clone."
+                )
+            X = self._read(X, reset=not begun)
+            y = self._read_labels(X, y)
+            known, labels = self._meet(y, classes, begun=begun, alone=False)
+            X = self._finite(X)
+            if not begun:
+                self._begin(raw, X, known)
+            else:
+                self._start_history()
+                if not self.exponents_.flags.writeable:  # loaded from a read-only map
+                    self.exponents_ = self.exponents_.copy()
+            self._pass(ArrayExamples(X, labels, None, Plan(order="cyclic")).each())
+            return self
+
+    def _theta(self) -> float:
+        return float(self.n_features_in_ if self.threshold is None else self.threshold)
+
+    def _check_pair(self) -> None:
+        if self.balanced and self.eliminate:
+            raise ValueError("eliminate=True is for plain weights: set balanced=False.")
+
+    def _finite(self, X: Any) -> Any:
+        """X, checked: finite, in order, and not negative where weights are plain."""
+        learner = Learner(2, X.shape[1], Settings())
+        try:
+            problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
+            raise_problem(problem, row, X)
+        except UnsortedIndices:
+            return self._finite(in_order(X))
+        values = X.data if is_sparse(X) else X
+        if not self.balanced and values.size and values.min() < 0:
+            raise ValueError(
+                "Negative values in data: plain Winnow takes features ≥ 0. Pass balanced=True, or put 1 + x "
+                "and 1 − x in the place of features x of −1 and +1."
+            )
+        return X
+
+    def _begin(self, raw: Any, X: Any, classes: Classes) -> None:
+        """Every weight 1, nothing counted."""
+        self._set_features(raw, X)
+        self._set_classes(classes)
+        k = len(classes.labels)
+        self.exponents_ = np.zeros((1 if k == 2 else k, X.shape[1]), dtype=np.int32)
+        self.threshold_ = self._theta()
+        self._fixed = (self.alpha, self.balanced, self.threshold_)
+        self.reach_ = max(int(REACH / math.log2(self.alpha)), 1)
+        alpha, reach = float(self.alpha), self.reach_
+        self._powers = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
+        self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = 0
+        self._start_history()
+
+    def _start_history(self) -> None:
+        self.history_: list[Record] = []
+        self.n_epochs_, self.converged_ = 0, False
+
+    def _pass(self, visits: Any) -> Record:
+        """One visit to every row; what it came to."""
+        began, table = time.perf_counter(), self._powers
+        total = np.zeros(2, dtype=np.int64)
+        visit: Visit
+        for visit in visits:
+            for c, exponents in enumerate(self.exponents_):
+                labels = visit.labels if len(self.exponents_) == 1 else (visit.labels == c).astype(np.int32)
+                theta, eliminate = self.threshold_, bool(self.eliminate)
+                place = visit.order, visit.begin, visit.end
+                total += _core.winnow_epoch(
+                    exponents, table, theta, bool(self.balanced), eliminate, visit.rows, labels, *place
+                )
+        promotions, demotions = (int(count) for count in total)
+        mistakes = promotions + demotions
+        self.n_mistakes_ += mistakes
+        self.n_promotions_ += promotions
+        self.n_demotions_ += demotions
+        self.n_epochs_ += 1
+        self.converged_ = not mistakes
+        record: Record = {"epoch": self.n_epochs_, "mistakes": mistakes, "promotions": promotions}
+        record |= {"demotions": demotions, "seconds": time.perf_counter() - began}
+        self.history_.append(record)
+        if self.verbose:
+            print(f"epoch {self.n_epochs_:4}: {mistakes:9,} mistakes", file=sys.stderr)
+        return record
+
+    # -- what was learned ----------------------------------------------------------------------------
+    def _fitted(self, name: str) -> Ints:
+        exponents = vars(self).get("exponents_")
+        if exponents is None:
+            raise AttributeError(f"This Winnow has no {name}: it has not been fitted yet.")
+        return exponents  # type: ignore[no-any-return]
+
+    @property
+    def coef_(self) -> Floats:
+        exponents, table = self._fitted("coef_"), self._powers
+        weights: Floats = table[exponents + self.reach_ + 1]
+        return weights - table[self.reach_ + 1 - exponents] if self._fixed[1] else weights
+
+    @property
+    def intercept_(self) -> Floats:
+        return np.full(len(self._fitted("intercept_")), -self.threshold_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "exponents_" in vars(self)
+
+    # -- predicting ----------------------------------------------------------------------------------
+    def decision_function(self, X: Any) -> Any:
+        """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
+        with turns_of(self).reading:
+            X = self._finite(self._checked(X))
+            scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers
+            for exponents, out in zip(self.exponents_, scores, strict=True):
+                _core.winnow_scores(
+                    exponents, table, self.threshold_, bool(self._fixed[1]), rows, 0, X.shape[0], out
+                )
+            return scores[0] if len(scores) == 1 else scores.T
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row: by the exact sign, or by the largest score."""
+        with turns_of(self).reading:
+            scores = self.decision_function(X)
+            return self._label(scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.int64))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = not self.balanced
+        tags.classifier_tags.poor_score = (
+            True  # of what it is not made for: few relevant features, θ far from 0
+        )
+        return tags
+
+
+def disjunction_bound(n: int, r: int) -> float:
+    """2 + 3r(1 + log₂ n): mistakes of Winnow2 with α = 2, θ = n on a disjunction of r of n features.
+
+    Each of the P promotions doubles a relevant weight, which is below n then and never halved: P ≤
+    r(1 + log₂ n). Promotions add less than n to the sum of the weights, demotions take at least n/2 from it,
+    and it stays positive: n + P·n − D·n/2 > 0, so that there are D < 2 + 2P demotions.
+
+    >>> disjunction_bound(1024, 2)
+    68.0
+    """
+    return 2 + 3 * r * (1 + math.log2(n))
+
+
+document(Winnow, Winnow._names, WINNOW_PARAMETERS)

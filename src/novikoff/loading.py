@@ -1,0 +1,82 @@
+"""From a model file to the model in it, of whichever kind."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from novikoff.linear.model import LinearModel
+from novikoff.modelfile.container import kind_of_file, read_file
+
+if TYPE_CHECKING:
+    from novikoff.kernel.model import KernelModel
+    from novikoff.structured.model import StructuredModel
+    from novikoff.tagging.tagger import Tagger
+
+
+def load_model(
+    path: str | os.PathLike[str], *, problem: Any = None, trust_patterns: bool = False
+) -> LinearModel | KernelModel | Tagger | StructuredModel:
+    """The model in a file that `save` wrote, of any estimator but those of streams, which load their own.
+
+    Runs no code from the file; checks all of it.
+
+    Parameters
+    ----------
+    path : path of the file
+    problem : object, optional
+        For a structured perceptron that was learned with a problem of your own: that problem.
+    trust_patterns : bool, default False
+        For a tagger: take regular expressions of its templates that may take very long to match. Without
+        it a file is refused unless all of them are known to be matched in linear time
+        (`novikoff.tagging.patterns`).
+
+    Raises
+    ------
+    ValueError
+        In one line, when the file is damaged, does not fit together, or comes from a newer novikoff.
+    """
+    kind = kind_of_file(path)
+    if kind == "tagger":
+        from novikoff.tagging.tagger import Tagger
+
+        return Tagger.load(path, trust_patterns=trust_patterns)
+    if kind == "structured":
+        from novikoff.structured.model import StructuredModel
+
+        return StructuredModel.load(path, problem)
+    return load_classifier(path)
+
+
+def load_classifier(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
+    """The model in a file, which must be one of rows."""
+    kind = kind_of_file(path)
+    if kind == "tagger":
+        raise ValueError(
+            f"{os.fspath(path)}: holds a sequence tagger, which labels the tokens of sentences, not "
+            "rows: `novikoff tag` uses it."
+        )
+    if kind == "structured":
+        raise ValueError(
+            f"{os.fspath(path)}: holds a structured perceptron, whose outputs are not the classes of rows: "
+            "novikoff.load_model(path) reads it."
+        )
+    facts, arrays = read_file(path, "model")
+    try:
+        if not facts.keys() & {"dual", "budgeted"}:
+            return LinearModel.from_state(facts, arrays)
+        from novikoff.kernel.model import KernelModel  # here: it needs scipy, which linear models do not
+
+        return KernelModel.from_state(facts, arrays)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+
+def load_linear(path: str | os.PathLike[str]) -> LinearModel:
+    """The model in a file, which must be a linear one."""
+    model = load_classifier(path)
+    if not isinstance(model, LinearModel):
+        raise ValueError(
+            f"{os.fspath(path)}: holds a kernel model, which has no weights; expected a linear one."
+        )
+    return model

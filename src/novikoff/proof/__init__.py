@@ -1,0 +1,11 @@
+"""What needs only rows and labels: separability, margins, certificates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from novikoff.lazy import resolve
+
+
+def __getattr__(name: str) -> Any:
+    return resolve(__name__, name, {})

@@ -1,0 +1,285 @@
+"""`StructuredPerceptron`: whatever can be decoded can be learned."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from os import PathLike, fspath
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from novikoff.classifier import MORE_EPOCHS, generator, not_separated
+from novikoff.parameters.table import STRUCTURED_PARAMETERS, check_parameters, default, document, said_by_file
+from novikoff.structured import training as learning
+from novikoff.structured.model import StructuredModel
+from novikoff.structured.problem import Structure, as_examples, number_of
+from novikoff.structured.weights import Learner
+from novikoff.training.linear import Plan, Run
+from novikoff.training.report import Report
+from novikoff.training.turns import turns_of
+
+
+def start(name: str) -> Any:
+    """What a parameter is at first."""
+    return default(name, STRUCTURED_PARAMETERS)
+
+
+class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
+    """A perceptron whose outputs are sequences, trees, matchings, rankings, or what you can decode.
+
+    Predicts ŷ = argmax w·Φ(x, y) by the problem's own `decode`, and learns from mistakes:
+    w ← w + Φ(x, y) − Φ(x, ŷ) (Collins 2002).
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    weights_ : mapping of name → weight, or array
+        The weights that predict: the last ones, or their mean with `average=True`.
+    problem_ : object
+        The problem as prepared for the training examples.
+    n_epochs_, history_ : int, list of dict
+        Of the last call: epochs made, and for each its mistakes, updates, ‖w‖ and seconds.
+    n_updates_, n_mistakes_ : int
+        Over all calls. They differ only with `cost_augmented=True`.
+    n_invalid_ : int
+        Updates at which the output that was taken for the best scored less than the right one: signs of an
+        inexact decoder. The bound needs that there are none.
+    converged_ : bool
+        An epoch passed without an update.
+    verdict_ : {'separated', 'consistent', 'undecided'}
+        'separated': every right output scores strictly more than any other under the witness.
+        'consistent': every output was right, but the decoder is not exact. See Notes.
+    witness_ : as `weights_`, or None
+        The weights that the verdict is about: the last ones, or where another output ties with a right one
+        under them, what comes of carrying on with ties as mistakes. None where nothing was separated, and
+        after `load`.
+    radius_ : float
+        R: the largest ‖Φ(x, y) − Φ(x, z)‖ of the updates made.
+    margin_ : float
+        With the verdict 'separated', what the witness's margin is at least, or NaN where nothing is
+        known.
+    margin_upper_ : float
+        ‖w‖/updates, which is at least γ; rounded up. With a `violation` of the problem's own, γ is that of
+        parts of outputs as well.
+    training_errors_ : int or None
+        Wrong outputs, where they are known: 0 after a clean run, counted for averaged weights.
+
+    Notes
+    -----
+    *Verdict and margin.* A problem with `runner_up` gives the smallest gap between a right output
+    and the next best, computed exactly, and `margin_` is that over ‖w‖. For other problems 'separated' rests
+    on decoding each example under weights shaken by random vectors, which a tie survives with a chance below
+    2⁻²⁴ for each of two draws; `margin_` is then 1/‖w‖ when all features seen were whole numbers, and NaN
+    otherwise. Other outputs with the very same features as the right one go unnoticed there.
+
+    *Errors* leave the model as it was.
+
+    Examples
+    --------
+    Two methods make a problem. Where is a word to be cut, by what it begins and ends with?
+
+    >>> class Cuts:
+    ...     def features(self, word, cut):
+    ...         return {"begins " + word[:cut]: 1, "ends " + word[cut:]: 1}
+    ...     def decode(self, word, w):
+    ...         return max(range(1, len(word)), key=lambda cut: w.dot(self.features(word, cut)))
+    >>> words, cuts = ["walking", "eating", "talked", "looked"], [4, 3, 4, 4]
+    >>> model = StructuredPerceptron(Cuts(), order="cyclic").fit(words, cuts)
+    >>> model.predict(["talking", "jumped", "seeing"]), model.verdict_
+    ([4, 4, 3], 'separated')
+    """
+
+    _names = (
+        "problem",
+        "average",
+        "cost_augmented",
+        "max_epochs",
+        "order",
+        "random_state",
+        "early_stopping",
+        "validation_fraction",
+        "n_epochs_no_change",
+        "verbose",
+        "callback",
+    )
+    _learner: Learner
+    _run: Run
+
+    def __init__(
+        self,
+        problem: Any = start("problem"),
+        *,
+        average: bool = start("average"),
+        cost_augmented: bool = start("cost_augmented"),
+        max_epochs: int = start("max_epochs"),
+        order: str = start("order"),
+        random_state: Any = start("random_state"),
+        early_stopping: bool = start("early_stopping"),
+        validation_fraction: float = start("validation_fraction"),
+        n_epochs_no_change: int = start("n_epochs_no_change"),
+        verbose: int = start("verbose"),
+        callback: Any = start("callback"),
+    ) -> None:
+        self.problem = problem
+        self.average = average
+        self.cost_augmented = cost_augmented
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.verbose = verbose
+        self.callback = callback
+
+    # -- learning ------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : sequence of n inputs, whatever the problem understands
+        y : sequence of their n outputs
+        """
+        with turns_of(self).learning:
+            X, y, n = self._read(X, y)
+            problem = self._prepared(X, y)
+            structure = Structure(problem, cost_augmented=self.cost_augmented)
+            plan = Plan(
+                max_epochs=int(self.max_epochs),
+                order=self.order,
+                rng=generator(self.random_state),
+                early_stopping=self.early_stopping,
+                validation_fraction=self.validation_fraction,
+                n_epochs_no_change=self.n_epochs_no_change,
+                verbose=int(self.verbose),
+                callback=self.callback,
+            )
+            learner, run, witness = learning.fit(structure, X, y, n, plan, average=self.average)
+            self._set(problem, learner, run, witness)
+            stopped = self.early_stopping or (
+                self.callback is not None and len(run.history) < self.max_epochs
+            )
+            if not run.consistent and not stopped:
+                advice = [MORE_EPOCHS, "more features", "average=True"][: 2 if self.average else 3]
+                warnings.warn(not_separated(run, advice, bias=True), ConvergenceWarning, stacklevel=2)
+            return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """One pass over more examples, in their order, going on from what was learned before."""
+        with turns_of(self).learning:
+            X, y, n = self._read(X, y)
+            begun = vars(self).get("_learner")
+            problem = self._prepared(X, y) if begun is None else self.problem_
+            structure = Structure(problem, cost_augmented=self.cost_augmented)
+            learner, run = learning.learn(begun, structure, X, y, n, average=self.average)
+            self._set(problem, learner, run)
+            return self
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any, int]:
+        check_parameters(self, self._names, STRUCTURED_PARAMETERS)
+        X, y = as_examples(X, "X"), as_examples(y, "y")
+        n, outputs = number_of(X, "X"), number_of(y, "y")
+        if n != outputs:
+            raise ValueError(
+                f"X has {n} examples, but y has {outputs} outputs: they must have the same length."
+            )
+        if not n:
+            raise ValueError("X has no examples: there is nothing to learn from.")
+        return X, y, n
+
+    def _prepared(self, X: Any, y: Any) -> Any:
+        prepare = getattr(self.problem, "prepared", None)
+        return self.problem if prepare is None else prepare(X, y)
+
+    def _set(self, problem: Any, learner: Learner, run: Run, witness: Learner | None = None) -> None:
+        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
+        self.problem_, self._learner, self._run = problem, learner, run
+        self.weights_ = learner.averaged() if self.average else learner.weights
+        self.witness_ = None if witness is None else witness.weights
+        self.history_ = run.history
+        self.n_epochs_ = len(run.history)
+        self.n_updates_, self.n_mistakes_, self.n_invalid_ = (
+            learner.updates,
+            learner.mistakes,
+            learner.invalid,
+        )
+        self.converged_, self.verdict_ = run.converged, run.verdict
+        self.radius_, self.margin_, self.margin_upper_ = learner.radius, run.margin, learner.margin_upper
+        self.training_errors_ = run.training_errors
+        if run.interrupted:
+            raise KeyboardInterrupt
+
+    # -- what was learned ----------------------------------------------------------------------------
+    def predict(self, X: Any) -> list[Any]:
+        """The best output of each input, by the problem's decoder."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            return self.to_model().predict(X)
+
+    def decision_function(self, X: Any) -> Any:
+        """The score w·Φ(x, ŷ) of each input's best output."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            return self.to_model().scores(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of right parts (`problem.agreement`), or of outputs that are wholly right."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            X, y, n = self._read(X, y)
+            return learning.score(Structure(self.problem_), self.weights_, X, y, np.arange(n))
+
+    def report(self) -> Report:
+        """The outcome of training as an object that prints itself, in text and in HTML."""
+        check_is_fitted(self)
+        return self.to_model().report
+
+    # -- files ---------------------------------------------------------------------------------------
+    def to_model(self) -> StructuredModel:
+        """The fitted model as a `StructuredModel`, which shares its memory."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            params = {
+                k: v for k, v in self.get_params(deep=False).items() if k not in ("problem", "callback")
+            }
+            if not isinstance(params["random_state"], Integral):
+                params["random_state"] = None
+            return StructuredModel(self.problem_, self._learner, self.weights_, params, self._run)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of data only, at once or not at all.
+
+        A problem that novikoff ships is written with it. Of any other problem only the name is, and `load`
+        needs the problem itself; its feature names must be texts, numbers, or tuples of these. `callback` and
+        a `random_state` that is not a number are not data, and are None in the loaded model.
+        """
+        self.to_model().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], problem: Any = None) -> Self:
+        """The estimator in a file, from `save`. Runs no code from the file.
+
+        Parameters
+        ----------
+        path : path of the file
+        problem : object, for a problem of your own
+        """
+        model = StructuredModel.load(path, problem)
+        self = cls(model.problem, **said_by_file(model.parameters, set(cls._names) - {"problem"}))
+        try:
+            check_parameters(self, cls._names, STRUCTURED_PARAMETERS)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ValueError(f"{fspath(path)}: {error}") from None
+        self._set(model.problem, model.learner, model.run)
+        return self
+
+
+document(StructuredPerceptron, StructuredPerceptron._names, STRUCTURED_PARAMETERS)

@@ -1,0 +1,227 @@
+"""The weights of a chain under training, as plain arrays, and the scorer that they come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import _core
+from novikoff.data.zero_tables import zeros
+from novikoff.tagging.sequences import Floats, Ids, Offsets
+from novikoff.training.averaging import mean_weights
+from novikoff.training.weights import Enclosure, enclosed_square
+
+Bytes = npt.NDArray[np.uint8]
+
+LANES = 8  # labels are padded to whole vectors
+
+
+def stride(n_labels: int) -> int:
+    return -(-n_labels // LANES) * LANES
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """Which label may follow which (row: the label before), begin a sentence, and end one: 1 or 0.
+
+    A sentence for which nothing is allowed at all is decoded as if everything were.
+    """
+
+    step: Bytes
+    start: Bytes
+    end: Bytes
+
+    @classmethod
+    def everything(cls, n_labels: int) -> Allowed:
+        one = np.ones(n_labels, dtype=np.uint8)
+        return cls(np.ones((n_labels, n_labels), dtype=np.uint8), one, one.copy())
+
+    def flat(self) -> tuple[Bytes, Bytes, Bytes]:
+        return np.ascontiguousarray(self.step).reshape(-1), self.start, self.end
+
+
+@dataclass
+class Counts:
+    """What training has done so far."""
+
+    visits: int = 0  # of sentences
+    mistakes: int = 0  # sentences with a wrong label
+    updates: int = 0  # mistakes that moved the weights
+    wrong_tokens: int = 0
+    norm2: float = 0.0  # ‖w‖²
+    radius2: float = 0.0  # the largest ‖Φ(x, y) − Φ(x, ŷ)‖² of an update
+    largest: float = 0.0  # an upper bound of |w|, element by element
+    dropped: int = 0  # updates made after the weights that early stopping kept
+    fractional: int = 0  # 1: some value of a feature was no whole number, so that sums may be rounded
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """(feature, label) pairs whose weight is, or was, not 0, by feature.
+
+    Of `n_features` those in `feature`, which rise, have any: ``feature[i]`` has the pairs ``at[i]`` to
+    ``at[i + 1]``; `w` are the last weights and `u` the sums from which the mean is made, None without
+    averaging.
+    """
+
+    n_features: int
+    feature: Offsets
+    at: Offsets
+    label: Ids
+    w: Floats
+    u: Floats | None
+
+
+@dataclass(eq=False)
+class ChainWeights:
+    """Weights of (feature, label) pairs and label bigrams, running sums, counts: all of a run's state.
+
+    A feature gets a row with its first update: `slots` has its number by feature, 0 while there is none, and
+    row 0 stays zero. Rows are padded to whole vectors of labels. Weights are int32 while every feature's
+    value is 1, else float64. With N visits and sums u the mean of the weights after each visit is
+    (N·w − u)/N.
+    """
+
+    n_labels: int
+    slots: Ids
+    rows: int  # given to features so far
+    emissions: npt.NDArray[Any]
+    transitions: npt.NDArray[Any]
+    emission_sums: Floats | None
+    transition_sums: Floats | None
+    allowed: Allowed
+    counts: Counts = field(default_factory=Counts)
+
+    @classmethod
+    def zeros(cls, n_features: int, allowed: Allowed, *, average: bool, whole: bool = True) -> ChainWeights:
+        n = len(allowed.start)
+        kind = np.int32 if whole else np.float64
+        shape, square = (n_features + 1, stride(n)), (n, stride(n))
+        sums = [zeros(s) if average else None for s in (shape, square)]
+        slots = np.zeros(n_features, dtype=np.int32)
+        return cls(n, slots, 0, zeros(shape, kind), zeros(square, kind), sums[0], sums[1], allowed)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Pairs,
+        transitions: Floats,
+        sums: Floats | None,
+        allowed: Allowed,
+        counts: Counts,
+        whole: bool | None = None,
+    ) -> ChainWeights:
+        """The weights that `pairs` and `bigrams` were taken from; `whole`: as int32, None: if they can be."""
+        if whole is None:
+            whole = bool((pairs.w == np.trunc(pairs.w)).all() and np.abs(pairs.w).max(initial=0) < 2**30)
+        made = cls.zeros(pairs.n_features, allowed, average=pairs.u is not None, whole=whole)
+        counts_of = np.diff(pairs.at)
+        used = pairs.feature[counts_of > 0]
+        made.rows = len(used)
+        made.slots[used] = np.arange(1, len(used) + 1)
+        rows = np.repeat(made.slots[pairs.feature], counts_of)
+        made.emissions[rows, pairs.label] = pairs.w
+        made.transitions[:, : made.n_labels] = transitions
+        if pairs.u is not None and made.emission_sums is not None and made.transition_sums is not None:
+            assert sums is not None
+            made.emission_sums[rows, pairs.label] = pairs.u
+            made.transition_sums[:, : made.n_labels] = sums
+        largest = max(float(np.abs(a).max(initial=0)) for a in (pairs.w, transitions))
+        made.counts = replace(counts, largest=max(largest, counts.largest))
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process only what is not 0 goes."""
+        parts = self.pairs(), *self.bigrams(), self.allowed, self.counts, self.whole
+        return ChainWeights.from_pairs, parts
+
+    @property
+    def whole(self) -> bool:
+        return self.emissions.dtype == np.int32
+
+    def copy(self) -> ChainWeights:
+        return self.prepared(len(self.slots), self.allowed, whole=True)
+
+    def prepared(self, n_features: int, allowed: Allowed, *, whole: bool) -> ChainWeights:
+        """A copy with room for so many features, with this allowed, and float64 where values need it."""
+        grown = ChainWeights.zeros(
+            n_features, allowed, average=self.emission_sums is not None, whole=whole and self.whole
+        )
+        grown.rows, used = self.rows, slice(self.rows + 1)
+        given = np.flatnonzero(self.slots)  # zeros are not written: they would take memory
+        grown.slots[given] = self.slots[given]
+        grown.emissions[used] = self.emissions[used]
+        grown.transitions[...] = self.transitions
+        if self.emission_sums is not None and grown.emission_sums is not None:
+            grown.emission_sums[used] = self.emission_sums[used]
+        if self.transition_sums is not None and grown.transition_sums is not None:
+            grown.transition_sums[...] = self.transition_sums
+        grown.counts = replace(self.counts)
+        return grown
+
+    def dense(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """`emissions` or `emission_sums` by feature and label: (features, labels)."""
+        return rows[self.slots, : self.n_labels]
+
+    # -- native ------------------------------------------------------------------------------------
+    def learner(self) -> _core.TaggerLearner | _core.WholeTaggerLearner:
+        """The native learner, which writes into these arrays."""
+        kind = _core.WholeTaggerLearner if self.whole else _core.TaggerLearner
+        arrays = self.emissions, self.transitions, self.emission_sums, self.transition_sums
+        native = kind(self.n_labels, self.slots, self.rows, *arrays, *self.allowed.flat())
+        for name in _COUNTS:
+            setattr(native, name, getattr(self.counts, name))
+        return native
+
+    def take_counts(self, native: _core.TaggerLearner | _core.WholeTaggerLearner) -> None:
+        self.rows = native.rows
+        for name in _COUNTS:
+            setattr(self.counts, name, getattr(native, name))
+
+    def pairs(self) -> Pairs:
+        return Pairs(*self.learner().pairs())
+
+    def bigrams(self) -> tuple[Floats, Floats | None]:
+        """Weights and sums of label bigrams, without padding."""
+        sums = None if self.transition_sums is None else self.transition_sums[:, : self.n_labels].copy()
+        return self.transitions[:, : self.n_labels].astype(np.float64), sums
+
+
+_COUNTS = [
+    f.name for f in fields(Counts) if f.name not in ("dropped", "fractional")
+]  # those that native code counts
+
+
+class Scorer:
+    """Decodes with given weights, in float64, on several threads with the same result.
+
+    Scores are those of `scale` times the weights that are meant: (N·w − u) is a whole number where w is,
+    and the mean w̄ is not.
+    """
+
+    def __init__(
+        self, pairs: Pairs, transitions: Floats, sums: Floats | None, allowed: Allowed, visits: int
+    ) -> None:
+        """The mean of the weights where there are sums, else the last ones."""
+        w, a, self.scale = pairs.w, transitions, 1.0
+        if pairs.u is not None and sums is not None and visits:
+            with np.errstate(over="ignore", invalid="ignore"):
+                w, a, self.scale = visits * pairs.w - pairs.u, visits * transitions - sums, float(visits)
+            if not (np.isfinite(w).all() and np.isfinite(a).all()):  # the mean itself is finite
+                w, a = (mean_weights(*both, visits) for both in ((pairs.w, pairs.u), (transitions, sums)))
+                self.scale = 1.0
+        self.w, self.a, self.pairs, self.allowed = w, a, pairs, allowed
+        self.n_labels = len(allowed.start)
+        padded = np.zeros((self.n_labels, stride(self.n_labels)))
+        padded[:, : self.n_labels] = a
+        parts = pairs.n_features, pairs.feature, pairs.at, pairs.label, w
+        self.native = _core.TaggerScorer(self.n_labels, *parts, padded, *allowed.flat())
+
+    def square(self) -> Enclosure:
+        """‖w‖², enclosed."""
+        low, high = enclosed_square(np.concatenate([np.ravel(self.w), np.ravel(self.a)]).astype(np.float64))
+        return low / Fraction(self.scale) ** 2, high / Fraction(self.scale) ** 2

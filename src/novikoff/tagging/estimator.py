@@ -1,0 +1,165 @@
+"""What taggers with scikit-learn's conventions share: using a trained model, and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from os import PathLike, fspath
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from novikoff.classifier import generator
+from novikoff.data.labels import Classes
+from novikoff.exact.outward import root_up
+from novikoff.parameters.table import TAGGER_PARAMETERS, Parameter, check_parameters, said_by_file
+from novikoff.tagging import reading
+from novikoff.tagging import training as tagging
+from novikoff.tagging.sequences import Floats
+from novikoff.tagging.tagger import Tagger
+from novikoff.tagging.templates import Templates
+from novikoff.training.linear import Plan, Run
+from novikoff.training.report import Report
+
+
+class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
+    """Abstract: an estimator whose model is a `Tagger`."""
+
+    _names: ClassVar[tuple[str, ...]]  # of its parameters
+    _table: ClassVar[Mapping[str, Parameter]] = TAGGER_PARAMETERS
+
+    def _templates(self) -> Templates | None:
+        return Templates.named(self.features) if isinstance(self.features, str) else self.features
+
+    def _about(self) -> dict[str, Any]:
+        """What the model says of how it was made."""
+        params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
+        if not isinstance(params["random_state"], Integral):
+            params["random_state"] = None
+        params |= {"callback": None, "features": None}  # the model has its features
+        return {"parameters": params, "name": type(self).__name__, "order": self.order}
+
+    def _plan(self, **more: Any) -> Plan:
+        return Plan(
+            max_epochs=int(self.max_epochs),
+            order=self.order,
+            rng=generator(self.random_state),
+            n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+            callback=self.callback,
+            **more,
+        )
+
+    def _set_tagger(self, tagger: Tagger) -> None:
+        """Set every fitted attribute."""
+        run, counts = tagger.run or Run(), tagger.counts
+        self._tagger = tagger
+        self.classes_ = tagger.classes
+        self.n_features_in_ = tagger.n_seen
+        self.history_ = run.history
+        self.n_epochs_ = len(run.history)
+        self.n_mistakes_, self.n_updates_ = counts.mistakes, counts.updates
+        self.converged_, self.verdict_ = run.converged, run.verdict
+        self.radius_ = root_up(tagging.radius_square(counts)[1])
+        self.margin_, self.margin_upper_ = run.margin, tagging.margin_upper(counts, run)
+        self.training_errors_ = run.training_errors
+
+    def _finish(self, tagger: Tagger) -> Self:
+        """An interrupted run is usable, and its interrupt raised again."""
+        self._set_tagger(tagger)
+        if tagger.run is not None and tagger.run.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_tagger" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = tags.input_tags.dict = True
+        tags.target_tags.required = True
+        return tags
+
+    # -- using ---------------------------------------------------------------------------------------
+    def predict(self, X: Any) -> list[list[Any]]:
+        """The labels of each sentence."""
+        check_is_fitted(self)
+        return self._tagger.tag(X, self.n_jobs)
+
+    def predict_marginal_scores(self, X: Any) -> list[Floats]:
+        """For each sentence an array: by how much each token's label beats the runner-up.
+
+        The runner-up at a position is the best labelling of the whole sentence with any other label there.
+        These are differences of scores, ≥ 0 and without an upper end, not probabilities; 0 is a tie, and
+        infinity means that no other label is allowed.
+        """
+        check_is_fitted(self)
+        return self._tagger.margins(X, self.n_jobs)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of tokens whose label is right."""
+        check_is_fitted(self)
+        x = self._tagger.sequences(X)
+        reading.check_lengths(x, y)
+        labels = reading.numbered(y, Classes(self.classes_), x.n_tokens)
+        if not len(labels):
+            raise ValueError("there are no tokens to score: every sentence is empty.")
+        return float(np.mean(tagging.tag(self._tagger.scorer, x, self.n_jobs) == labels))
+
+    def top_features(
+        self, label: Any = None, n: int = 20, *, against: bool = False
+    ) -> list[tuple[str, Any, float]]:
+        """The heaviest (feature, label, weight), of one label or all; with `against` the most negative."""
+        check_is_fitted(self)
+        return self._tagger.top_features(label, n, against=against)
+
+    def top_transitions(self, n: int = 20, *, against: bool = False) -> list[tuple[Any, Any, float]]:
+        """The heaviest (label before, label after, weight); with `against` the most negative."""
+        check_is_fitted(self)
+        return self._tagger.top_transitions(n, against=against)
+
+    def report(self) -> Report:
+        """The outcome of training as an object that prints itself, in text and in HTML."""
+        check_is_fitted(self)
+        report = self._tagger.report
+        assert report is not None
+        return report
+
+    # -- files ---------------------------------------------------------------------------------------
+    def to_model(self) -> Tagger:
+        """The fitted model as a `Tagger`, which shares its memory and needs no scikit-learn."""
+        check_is_fitted(self)
+        return self._tagger
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of data only, at once or not at all."""
+        self.to_model().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, trust_patterns: bool = False) -> Self:
+        """The estimator in a file, from `save` or the command line. Runs no code from the file.
+
+        `trust_patterns` is as of `novikoff.load_model`.
+        """
+        tagger = Tagger.load(path, trust_patterns=trust_patterns)
+        try:
+            return cls.from_model(tagger)
+        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
+            raise ValueError(f"{fspath(path)}: {error}") from None
+
+    @classmethod
+    def from_model(cls, tagger: Tagger) -> Self:
+        """The estimator around a `Tagger`, which shares its memory."""
+        params = said_by_file(tagger.parameters, cls._names)
+        params |= {  # what was learned with has the last word
+            "features": getattr(tagger.features, "templates", None),
+            "hash_bits": tagger.features.hash_bits,
+            "average": tagger.transition_sums is not None,
+        }
+        self = cls(**params)
+        check_parameters(self, cls._names, cls._table)
+        self._set_tagger(tagger)
+        return self

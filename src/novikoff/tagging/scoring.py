@@ -1,0 +1,91 @@
+"""A tagger beside files with labels: chunks, tokens and sentences that it gets right."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from novikoff.data.labels import as_text
+from novikoff.tagging import training as tagging
+from novikoff.tagging.chunks import ChunkScores, Score, score_numbers, spell_chunks
+from novikoff.tagging.conll import SentenceFile
+from novikoff.tagging.sequences import Ids
+from novikoff.tagging.tagger import Tagger
+from novikoff.training.streaming import Progress, Watch
+
+
+@dataclass(frozen=True)
+class TagScores:
+    """What came of it."""
+
+    chunks: ChunkScores
+    spelled: bool  # whether labels spell chunks; if not, each token is a chunk by itself
+    sentences: int
+    right_sentences: int
+    unknown: Counter[str] = field(default_factory=Counter)  # labels that the tagger does not have
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures by name."""
+        return {
+            **self.chunks.as_dict(),
+            "sentences": self.sentences,
+            "right_sentences": self.right_sentences,
+            "counted": "chunks" if self.spelled else "tokens",
+            "unknown_labels": dict(self.unknown),
+        }
+
+
+def score_file(
+    tagger: Tagger, source: SentenceFile, *, n_jobs: int | None = None, watch: Watch | None = None
+) -> TagScores:
+    """Tag the sentences of files, and compare with their labels.
+
+    A label that the tagger does not have is one more label, which is never found.
+    """
+    started = time.monotonic()
+    names = [as_text(label) for label in tagger.classes.tolist()]
+    place = {name: k for k, name in enumerate(names)}
+    true: list[Ids] = []
+    found: list[Ids] = []
+    starts: list[Any] = [np.zeros(1, np.int64)]
+    sentences = right = tokens = wrong = 0
+    for block in source.blocks(tagger.features):
+        for label in source.label_values:
+            place.setdefault(label, len(place))
+        numbers = np.array([place[label] for label in source.label_values], dtype=np.int32)
+        assert block.labels is not None
+        x, own = block.sequences, numbers[block.labels]
+        tags = tagging.tag(tagger.scorer, x, n_jobs)
+        differs = np.concatenate([[0], np.cumsum(tags != own)])
+        right += int(np.count_nonzero(np.diff(differs[x.starts]) == 0))
+        true.append(own)
+        found.append(tags)
+        starts.append(x.starts[1:] + tokens)
+        sentences, tokens, wrong = sentences + len(x), tokens + x.n_tokens, wrong + int(differs[-1])
+        if watch is not None:
+            seconds = time.monotonic() - started
+            done = Progress(
+                "evaluating", sentences, block.consumed, source.size, sentences - right, seconds, "sentences"
+            )
+            watch(done)
+    y, z, at = np.concatenate(true), np.concatenate(found), np.concatenate(starts)
+    labels, spelled = list(place), spell_chunks(names)
+    counts = np.bincount(y, minlength=len(labels))[len(names) :].tolist()
+    unknown = Counter({label: n for label, n in zip(labels[len(names) :], counts, strict=True) if n})
+    scores = score_numbers(labels, at, y, z) if spelled else _by_token(labels, y, z)
+    return TagScores(scores, spelled, sentences, right, unknown)
+
+
+def _by_token(labels: list[str], true: Ids, found: Ids) -> ChunkScores:
+    """Each token a chunk by itself, its label the type: precision, recall and F1 of all are the accuracy."""
+    n = len(labels)
+    counts = [np.bincount(which, minlength=n).tolist() for which in (true, found, true[true == found])]
+    types = {
+        label: Score(*own) for label, *own in sorted(zip(labels, *counts, strict=True)) if own[0] or own[1]
+    }
+    right = int(np.count_nonzero(true == found))
+    return ChunkScores(Score(len(true), len(found), right), types, len(true), right)

@@ -1,0 +1,201 @@
+"""`SequenceTagger`: the structured perceptron for sequences, with scikit-learn's conventions."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from novikoff.data.labels import Classes
+from novikoff.parameters.table import TAGGER_PARAMETERS, check_parameters, default, document
+from novikoff.tagging import fitting, reading
+from novikoff.tagging.estimator import TaggerEstimator
+from novikoff.training.turns import turns_of
+
+
+def _default(name: str) -> Any:
+    return default(name, TAGGER_PARAMETERS)
+
+
+class SequenceTagger(TaggerEstimator):
+    """Labels for the tokens of sequences: the structured perceptron with exact first-order decoding.
+
+    A labelling's score is the sum of the weights of its (feature, label) pairs and of its label bigrams. The
+    decoder finds the labelling of the highest score among all that are allowed, and of several the one that
+    is smallest read from the end. Where it differs from the right one, the weights move by the difference of
+    their features (Collins 2002).
+
+    X is a list of sentences. A sentence is a list of tokens; a token is a list of feature names, or a dict as
+    sklearn-crfsuite takes them: ``{"w": "the", "upper": False, "len": 3}``.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of labels, sorted
+    n_epochs_, history_ : int, list of dict
+        Of the last call: epochs made, and for each its mistakes (sentences with a wrong label), updates,
+        wrong tokens, ‖w‖ and seconds.
+    n_mistakes_, n_updates_ : int
+        Over all calls.
+    converged_ : bool
+        Whether the last epoch made no update.
+    verdict_ : "separated" or "undecided"
+        "separated": by the last weights every sentence's own labelling is strictly above all others.
+    margin_, margin_upper_ : float
+        The margin γ of the data lies between them once they are separated.
+    radius_ : float
+        R, the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update. Mistakes are at most (R/γ)².
+    training_errors_ : int or None
+        Sentences that `predict` gets wrong of those that `fit` learned from; None after `partial_fit`.
+    n_features_in_ : int
+        Features with a number.
+
+    Examples
+    --------
+    >>> import novikoff
+    >>> X = [[["w=the"], ["w=dog"], ["w=barks"]], [["w=cats"], ["w=sleep"]], [["w=a"], ["w=cat"]]]
+    >>> y = [["DET", "NOUN", "VERB"], ["NOUN", "VERB"], ["DET", "NOUN"]]
+    >>> tagger = novikoff.SequenceTagger(random_state=0).fit(X, y)
+    >>> tagger.predict([[["w=a"], ["w=dog"], ["w=sleep"]]])
+    [['DET', 'NOUN', 'VERB']]
+    >>> tagger.verdict_, tagger.score(X, y)
+    ('separated', 1.0)
+    """
+
+    _names = (
+        "features",
+        "average",
+        "max_epochs",
+        "order",
+        "random_state",
+        "min_count",
+        "transitions",
+        "hash_bits",
+        "early_stopping",
+        "validation_fraction",
+        "n_epochs_no_change",
+        "n_jobs",
+        "verbose",
+        "callback",
+    )
+
+    def __init__(
+        self,
+        *,
+        features: Any = _default("features"),
+        average: bool = _default("average"),
+        max_epochs: int = _default("max_epochs"),
+        order: str = _default("order"),
+        random_state: Any = _default("random_state"),
+        min_count: int = _default("min_count"),
+        transitions: str = _default("transitions"),
+        hash_bits: int | None = _default("hash_bits"),
+        early_stopping: bool = _default("early_stopping"),
+        validation_fraction: float = _default("validation_fraction"),
+        n_epochs_no_change: int = _default("n_epochs_no_change"),
+        n_jobs: int | None = _default("n_jobs"),
+        verbose: int = _default("verbose"),
+        callback: Any = _default("callback"),
+    ) -> None:
+        self.features = features
+        self.average = average
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+        self.min_count = min_count
+        self.transitions = transitions
+        self.hash_bits = hash_bits
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # -- learning ----------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from sentences X and their labels y.
+
+        Parameters
+        ----------
+        X : list of sentences
+        y : list of label lists, one label a token
+
+        Raises
+        ------
+        ValueError, TypeError
+            When something is wrong with X or y, with the sentence and token; the model stays as it was.
+        KeyboardInterrupt
+            When interrupted: with the weights so far, which can be used.
+        """
+        with turns_of(self).learning:
+            check_parameters(self, self._names, TAGGER_PARAMETERS)
+            features = reading.begin(self._templates(), self.hash_bits)
+            x = reading.sequences(X, features)
+            reading.check_lengths(x, y)
+            classes = reading.found_labels(y)
+            labels = reading.numbered(y, classes, x.n_tokens)
+            tagger = fitting.train(
+                features,
+                x,
+                labels,
+                classes.labels,
+                self._plan(
+                    early_stopping=bool(self.early_stopping),
+                    validation_fraction=float(self.validation_fraction),
+                    n_epochs_no_change=int(self.n_epochs_no_change),
+                ),
+                average=bool(self.average),
+                transitions=self.transitions,
+                min_count=int(self.min_count),
+                **self._about(),
+            )
+            return self._finish(tagger)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """One pass over more sentences, in their order. New features are added; new labels are refused.
+
+        Parameters
+        ----------
+        X, y : as for `fit`
+        classes : list of labels, optional
+            All that there will ever be. Needed in the first call, unless its y has them all.
+        """
+        with turns_of(self).learning:
+            check_parameters(self, self._names, TAGGER_PARAMETERS)
+            if self.min_count > 1:
+                raise ValueError(
+                    f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
+                )
+            begun = "_tagger" in vars(self)
+            if begun:
+                self._check_unchanged()
+                features = reading.copied(self._tagger.features)  # the model's own stay as they are
+            else:
+                features = reading.begin(self._templates(), self.hash_bits)
+            x = reading.sequences(X, features)
+            reading.check_lengths(x, y)
+            if begun:
+                known = Classes(self.classes_)
+                if classes is not None:
+                    known.check_same(classes)
+            else:
+                known = reading.found_labels(y if classes is None else [classes])
+            labels = reading.numbered(y, known, x.n_tokens)
+            reading.check_known(x, labels, y, known)
+            how = {"average": bool(self.average), "transitions": self.transitions, **self._about()}
+            earlier = self._tagger if begun else None
+            return self._finish(fitting.go_on(earlier, features, x, labels, known.labels, **how))
+
+    def _check_unchanged(self) -> None:
+        tagger, templates = self._tagger, self._templates()
+        average, known = tagger.transition_sums is not None, getattr(tagger.features, "templates", None)
+        same = average == bool(self.average) and tagger.features.hash_bits == self.hash_bits
+        if not same or (known and known.text) != (templates and templates.text):
+            raise ValueError(
+                "partial_fit cannot change features, average or hash_bits of a model: fit a clone."
+            )
+
+
+document(SequenceTagger, SequenceTagger._names, TAGGER_PARAMETERS)

@@ -1,0 +1,341 @@
+"""A trained sequence tagger as plain data: it tags, says what it has learned, and goes to a file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.data.text_labels import taken
+from novikoff.lazy import made_once
+from novikoff.modelfile import state as modelstate
+from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
+from novikoff.tagging import reading
+from novikoff.tagging import training as tagging
+from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
+from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
+from novikoff.tagging.sequences import Floats, Sequences
+from novikoff.training.linear import Record, Run
+from novikoff.training.report import Report
+
+Labels = npt.NDArray[Any]
+
+KIND = "tagger"
+OFFSETS = "features.name_offsets"  # where the names of features begin
+
+
+class PatternWarning(UserWarning):
+    """A model file will not load without saying that its patterns are trusted."""
+
+
+@dataclass(eq=False)
+class Tagger:
+    """What a model file of a tagger holds.
+
+    Parameters
+    ----------
+    classes : array of labels, sorted
+    features : NamedFeatures or TemplateFeatures
+        How a token's features get their numbers.
+    pairs : novikoff.tagging.chain.Pairs
+        The weights of (feature, label) pairs that are not 0, and the sums of their means.
+    transitions, transition_sums : arrays of (labels, labels)
+        The same of label bigrams, by the label before and the label after.
+    allowed : novikoff.tagging.chain.Allowed
+        Which label may follow which.
+    counts : novikoff.tagging.chain.Counts
+    n_seen : int
+        Features that training met; a file has only those with a weight.
+    parameters : dict
+        How it was trained, as far as JSON can say it.
+    run : novikoff.training.linear.Run, optional
+        What training did.
+    name, order : str
+        What the report calls the model and the order of the sentences.
+
+    Examples
+    --------
+    >>> import tempfile, novikoff
+    >>> X = [[["w=the"], ["w=dog"], ["w=barks"]], [["w=a"], ["w=cat"], ["w=sleeps"]]]
+    >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]]
+    >>> tagger = novikoff.SequenceTagger(random_state=0).fit(X, y).to_model()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tagger.save(f"{folder}/pos.novikoff")
+    ...     loaded = novikoff.load_model(f"{folder}/pos.novikoff")
+    >>> loaded.tag([[["w=a"], ["w=dog"], ["w=sleeps"]], []])
+    [['DET', 'NOUN', 'VERB'], []]
+    """
+
+    classes: Labels
+    features: SequenceFeatures
+    pairs: Pairs
+    transitions: Floats
+    transition_sums: Floats | None
+    allowed: Allowed
+    counts: Counts
+    n_seen: int = 0
+    parameters: dict[str, Any] = field(default_factory=dict)
+    run: Run | None = None
+    name: str = "SequenceTagger"
+    order: str = "shuffle"
+
+    @classmethod
+    def of(
+        cls, classes: Labels, features: SequenceFeatures, weights: ChainWeights, pairs: Pairs, **rest: Any
+    ) -> Tagger:
+        """The tagger that trained weights come to."""
+        bigrams, sums = weights.bigrams()
+        seen = features.n_columns
+        return cls(classes, features, pairs, bigrams, sums, weights.allowed, weights.counts, seen, **rest)
+
+    # -- what it says of itself --------------------------------------------------------------------
+    @property
+    def history(self) -> list[Record]:
+        """A record an epoch."""
+        return [] if self.run is None else self.run.history
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the run that made it."""
+        if self.run is None:
+            return None
+        return tagging.summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
+
+    @made_once
+    def scorer(self) -> Scorer:
+        """The weights that tag: the mean where it was kept, else the last ones."""
+        return Scorer(self.pairs, self.transitions, self.transition_sums, self.allowed, self.counts.visits)
+
+    def weights(self) -> ChainWeights:
+        """Dense weights to go on learning with; a copy."""
+        parts = self.pairs, self.transitions, self.transition_sums, self.allowed, self.counts
+        return ChainWeights.from_pairs(*parts)
+
+    def top_features(
+        self, label: Any = None, n: int = 20, *, against: bool = False
+    ) -> list[tuple[str, Any, float]]:
+        """The heaviest (feature, label, weight), of one label or all; with `against` the most negative."""
+        w = self.scorer.w / self.scorer.scale
+        chosen = (
+            np.arange(len(w)) if label is None else np.flatnonzero(self.pairs.label == self._index(label))
+        )
+        signed = -w[chosen] if against else w[chosen]
+        chosen, signed = chosen[signed > 0], signed[signed > 0]
+        first = chosen[np.argsort(-signed, kind="stable")[:n]]
+        rows = self.pairs.feature[np.searchsorted(self.pairs.at, first, side="right") - 1]
+        names, labels = self.features.names(rows.tolist()), self.classes[self.pairs.label[first]].tolist()
+        return list(zip(names, labels, w[first].tolist(), strict=True))
+
+    def top_transitions(self, n: int = 20, *, against: bool = False) -> list[tuple[Any, Any, float]]:
+        """The heaviest (label before, label after, weight); with `against` the most negative."""
+        a = self.scorer.a / self.scorer.scale
+        signed = np.where(self.allowed.step, -a if against else a, 0.0).reshape(-1)
+        first = np.argsort(-signed, kind="stable")[:n]
+        first = first[signed[first] > 0]
+        labels = self.classes.tolist()
+        k = len(labels)
+        return [(labels[j // k], labels[j % k], float(a.reshape(-1)[j])) for j in first.tolist()]
+
+    def _index(self, label: Any) -> int:
+        places = np.flatnonzero(self.classes == label)
+        if not len(places):
+            raise ValueError(f"the model has no label {label!r}; it has {self.classes.tolist()}")
+        return int(places[0])
+
+    # -- using it ----------------------------------------------------------------------------------
+    def sequences(self, X: Any) -> Sequences:
+        """Sentences as feature numbers of this model; those that are already stay as they are."""
+        return X if isinstance(X, Sequences) else reading.sequences(X, self.features)
+
+    def tag(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
+        """The labels of each sentence."""
+        x = self.sequences(X)
+        return x.parts(taken(self.classes, tagging.tag(self.scorer, x, n_jobs)).tolist())
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
+        """For each sentence an array (tokens, labels): the score of the best labelling with that label there.
+
+        The largest of each row is the score of the best labelling of all. −∞ stands where nothing is allowed.
+        """
+        x = self.sequences(X)
+        return x.parts(tagging.through(self.scorer, x, n_jobs))
+
+    def margins(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
+        """For each token, by how much the best labelling beats the best that has another label there."""
+        x = self.sequences(X)
+        scores = tagging.through(self.scorer, x, n_jobs)
+        if scores.shape[1] < 2:
+            return x.parts(np.full(len(scores), np.inf))
+        top = np.partition(scores, -2, axis=1)
+        return x.parts(top[:, -1] - top[:, -2])
+
+    # -- files -------------------------------------------------------------------------------------
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, at once or not at all; equal models give equal files.
+
+        Only weights that are not 0 are written, each number in the narrowest type that holds it exactly,
+        and only the names of features that have one. Everything needed to go on learning is in it.
+
+        Warns
+        -----
+        PatternWarning
+            Where a template has a regular expression that `load` takes only with ``trust_patterns=True``.
+        """
+        if isinstance(self.features, TemplateFeatures) and (slow := self.features.templates.slow_patterns()):
+            warnings.warn(
+                f"{os.fspath(path)}: the pattern {slow[0]!r} of the templates is not known to be matched in "
+                "linear time: whoever loads the file must say trust_patterns=True.",
+                PatternWarning,
+                stacklevel=2,
+            )
+        write_file(path, *self.state(), KIND)
+
+    def state(self) -> tuple[Facts, Arrays]:
+        """What a file holds: facts and arrays."""
+        count = np.diff(self.pairs.at)
+        used = self.pairs.feature[count > 0]
+        hashed = self.features.hash_bits is not None
+        features = self.features
+        if not hashed and len(used) < self.pairs.n_features:
+            kept = np.zeros(self.pairs.n_features, dtype=bool)
+            kept[used] = True
+            features = self.features.some(kept)
+        parts = {
+            "classes": modelstate.classes_state(self.classes),
+            "features": modelstate.features_state(features),
+        }
+        if self.run is not None:
+            parts["run"] = modelstate.run_state(self.run)
+        facts, arrays = modelstate.together(parts)
+        own: Arrays = {
+            "pairs.count": count[count > 0],
+            "pairs.label": self.pairs.label,
+            "pairs.w": self.pairs.w,
+            "transitions.w": self.transitions,
+            "allowed.step": self.allowed.step,
+            "allowed.start": self.allowed.start,
+            "allowed.end": self.allowed.end,
+        }
+        if hashed:
+            own["pairs.place"] = used
+        if self.pairs.u is not None and self.transition_sums is not None:
+            own |= {"pairs.u": self.pairs.u, "transitions.u": self.transition_sums}
+        if OFFSETS in arrays:
+            own[OFFSETS] = arrays[OFFSETS]
+        facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
+        facts |= {"n_labels": len(self.classes), "n_seen": self.n_seen, "counts": asdict(self.counts)}
+        return facts, arrays | {name: narrow(a) for name, a in own.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (*self.state(), self.run)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, trust_patterns: bool = False) -> Tagger:
+        """The tagger in a file that `save` wrote. Runs no code from the file; checks all of it.
+
+        `trust_patterns` is as of `novikoff.load_model`.
+        """
+        facts, arrays = read_file(path, KIND)
+        try:
+            return cls.from_state(facts, arrays, trust_patterns=trust_patterns)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def from_state(cls, facts: Facts, arrays: Arrays, *, trust_patterns: bool = False) -> Tagger:
+        """The tagger that a file's facts and arrays say; a ValueError where they do not fit together."""
+        n = modelstate.count(facts, "n_labels", 1, 1 << 20)
+
+        def part(name: str) -> tuple[Facts, Arrays]:
+            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+
+        def numbers(name: str, kind: Any, shape: tuple[int | None, ...]) -> Any:
+            return modelstate.array(_widened(arrays, name, kind), name, kind, shape)
+
+        arrays |= _widened(arrays, OFFSETS, np.int64)
+        features = modelstate.features_from_state(*part("features"), None, trust_patterns=trust_patterns)
+        if not isinstance(features, SequenceFeatures):
+            raise ValueError(f"its features are {features.kind}, which a tagger does not have")
+        count = numbers("pairs.count", np.int64, (None if features.hash_bits else features.n_columns,))
+        place = np.arange(len(count))
+        if features.hash_bits:
+            place = numbers("pairs.place", np.int64, (len(count),))
+            if len(place) and (
+                place[0] < 0 or place[-1] >= features.n_columns or (np.diff(place) <= 0).any()
+            ):
+                raise ValueError(f"the places of features do not rise from 0 to below {features.n_columns}")
+        label = numbers("pairs.label", np.int32, (None,))
+        if (count < 0).any() or (count > len(label)).any() or ((label < 0) | (label >= n)).any():
+            raise ValueError("the weights name labels that there are not")
+        total = int(count.sum())
+        label = numbers("pairs.label", np.int32, (total,))
+        averaged = "pairs.u" in arrays
+        at = np.concatenate([[0], np.cumsum(count)])
+        said = {"fractional": 1} | modelstate.fact(facts, "counts", dict)  # earlier files do not say
+        counts = Counts()
+        for name, value in vars(counts).items():
+            whole = isinstance(value, int)
+            setattr(
+                counts, name, modelstate.count(said, name) if whole else modelstate.number(said, name, 0.0)
+            )
+        return cls(
+            modelstate.classes_from_state(*part("classes"), n),
+            features,
+            Pairs(
+                features.n_columns,
+                place,
+                at,
+                label,
+                numbers("pairs.w", np.float64, (total,)),
+                numbers("pairs.u", np.float64, (total,)) if averaged else None,
+            ),
+            numbers("transitions.w", np.float64, (n, n)),
+            numbers("transitions.u", np.float64, (n, n)) if averaged else None,
+            Allowed(
+                modelstate.array(arrays, "allowed.step", np.uint8, (n, n)),
+                modelstate.array(arrays, "allowed.start", np.uint8, (n,)),
+                modelstate.array(arrays, "allowed.end", np.uint8, (n,)),
+            ),
+            counts,
+            modelstate.count(facts, "n_seen"),
+            parameters=modelstate.fact(facts, "parameters", dict),
+            run=modelstate.run_from_state(*part("run")) if "run" in facts else None,
+            name=modelstate.fact(facts, "name", str),
+            order=modelstate.fact(facts, "order", str),
+        )
+
+
+def narrow(a: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers in the narrowest type that holds them all exactly.
+
+    >>> narrow(np.array([3.0, -200.0])).dtype, narrow(np.array([0.5])).dtype
+    (dtype('int16'), dtype('float64'))
+    """
+    if a.dtype.kind not in "iuf" or a.dtype.itemsize == 1:
+        return a
+    low, high = (float(a.min()), float(a.max())) if a.size else (0.0, 0.0)
+    if a.dtype.kind == "f" and (max(-low, high) >= 2.0**53 or (a != np.trunc(a)).any()):
+        return a
+    kinds: Iterable[Any] = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)
+    kind = next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max)
+    return a.astype(kind)
+
+
+def _widened(arrays: Arrays, name: str, kind: Any) -> Arrays:
+    """The array as it was before `narrow`, where it has a type that `narrow` may have chosen."""
+    found = arrays.get(name)
+    if found is None or found.dtype.kind not in "iu":
+        return arrays
+    return {name: found.astype(kind)}
+
+
+def _rebuilt(facts: Facts, arrays: Arrays, run: Run | None) -> Tagger:
+    """A tagger from another process: its run has seconds, which files leave out."""
+    tagger = Tagger.from_state(facts, arrays, trust_patterns=True)
+    tagger.run = run
+    return tagger

@@ -1,0 +1,225 @@
+"""Checkpoints: a fit under way, kept so that it can be taken up again and end with the very same bits.
+
+A checkpoint holds everything that later decisions depend on: the model with its counts, the classes met so
+far, the scaling, how many rows of which epoch are done, and what the epochs before did. Names need not be
+kept: they get their columns in the order of the rows, and the rows are read again. It is replaced as a whole,
+so that a process killed at any moment leaves the last one or the one before.
+
+`Keeping` is the file, whatever is kept in it; `Checkpoint` a fit that reads a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from novikoff.data.labels import Classes, StreamClasses
+from novikoff.data.scaling import Scaling
+from novikoff.data.sources.source import Source
+from novikoff.data.text_labels import is_text
+from novikoff.modelfile import state as modelstate
+from novikoff.modelfile.container import canonical, parse, read_file, write_file
+from novikoff.parameters.table import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS, FILE_PARAMETERS
+from novikoff.training.linear import Fitting
+
+
+class Passing(Protocol):
+    """What a checkpoint has to know of the examples of a stream."""
+
+    source: Source
+    classes: StreamClasses
+    scaling: Scaling | None
+    class_weight: dict[str, float] | None
+    surveyed: bool
+    heaviest: float
+    weighted: bool
+    epochs: int
+    skip: int
+    visited: int
+
+
+@dataclass
+class Keeping:
+    """Where a fit under way is kept, and of which fit it is.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when it is not there.
+    parameters : dict
+        How the fit was asked for, as far as it matters to the outcome: a fit asked for in another way does
+        not go on from this checkpoint.
+    """
+
+    folder: Path
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    kind = "checkpoint"  # what the file says it holds
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "checkpoint.novikoff"
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def remove(self) -> None:
+        """The fit has come to its end."""
+        self.path.unlink(missing_ok=True)
+
+    def write(self, source: dict[str, Any], facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Replace the checkpoint by these facts and arrays of a fit on `source`: what tells the data."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.path, facts | {"parameters": self.parameters, "source": source}, arrays, self.kind)
+
+    def read(self, source: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
+        facts, arrays = read_file(self.path, self.kind)
+        kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
+        if not isinstance(kept, dict):
+            raise ValueError(
+                f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew."
+            )
+        kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
+        changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
+        if changed:
+            listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
+            raise ValueError(f"{self.path}: the checkpoint is of another fit: {listed}.")
+        if facts.get("source") != source:
+            raise ValueError(f"{self.path}: the checkpoint is of other data than {name} holds now.")
+        return facts, arrays
+
+    @contextmanager
+    def believing(self) -> Iterator[None]:
+        """What cannot be made of facts and arrays, whatever they are, is a ValueError in one line."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise ValueError(
+                f"{self.path}: the checkpoint cannot be read ({said}); remove it to begin anew."
+            ) from None
+
+
+@dataclass
+class Checkpoint(Keeping):
+    """A fit that reads a source, kept after every so many rows.
+
+    Parameters
+    ----------
+    every : int
+        Rows between two checkpoints.
+    """
+
+    every: int = 1_000_000
+    _last: tuple[int, int] = (0, 0)  # epoch and row of the last one
+    _digest: str = ""
+
+    def after_block(self, fitting: Fitting, passing: Passing, rows: int) -> None:
+        """Keep the fit when it is time to; `rows` of the epoch are done."""
+        epoch, row = self._last
+        if passing.epochs != epoch:
+            row = 0
+        if rows - row >= self.every:
+            self.save(fitting, passing, rows)
+            self._last = passing.epochs, rows
+
+    def save(self, fitting: Fitting, passing: Passing, rows: int) -> None:
+        """Keep the fit now."""
+        self._digest = self._digest or passing.source.digest()
+        source = {"digest": self._digest, "size": passing.source.size}
+        classes = np.asarray(passing.classes.labels)
+        parts = {
+            "model": modelstate.model_state(fitting.model, under_way=True),
+            "classes": modelstate.classes_state(classes),
+        }
+        if passing.scaling is not None:
+            parts["scaling"] = passing.scaling.state()
+        facts: dict[str, Any] = {name: said for name, (said, _) in parts.items()}
+        facts |= {
+            "class_weight": passing.class_weight,
+            "surveyed": passing.surveyed,
+            "heaviest": passing.heaviest,
+            "visited": passing.visited,
+            "rows": rows,
+            "n_labels": len(classes),
+            "history": fitting.history,
+            "before": list(fitting.before),
+            "began": list(fitting.began.items()),
+            "settled_at": list(fitting.settled_at.items()),
+            "weighted": passing.weighted,
+        }
+        if fitting.digest is not None:
+            facts["digest"] = [f"{fitting.digest.value:016x}", fitting.digest.count]
+        arrays: dict[str, Any] = {}
+        for name, (_, held) in parts.items():
+            arrays |= modelstate.under(name, held)
+        self.write(source, facts, arrays)
+
+    def restore(self, fitting: Fitting, passing: Passing) -> None:
+        """Put the fit where it was when the checkpoint was written.
+
+        Raises a ValueError where the checkpoint is of another fit, or is not one; the fit is of no use then.
+        """
+        self._digest = passing.source.digest()
+        source = {"digest": self._digest, "size": passing.source.size}
+        facts, arrays = self.read(source, passing.source.name)
+        with self.believing():
+            self._take(facts, arrays, fitting, passing)
+
+    def _take(
+        self, facts: dict[str, Any], arrays: dict[str, Any], fitting: Fitting, passing: Passing
+    ) -> None:
+        """All of it, checked before the fit is touched."""
+
+        def part(name: str) -> tuple[dict[str, Any], Any]:
+            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+
+        model = modelstate.model_from_state(*part("model"))
+        labels = modelstate.classes_from_state(*part("classes"), modelstate.count(facts, "n_labels"))
+        scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
+        weight = facts.get("class_weight")
+        if weight is not None:
+            said = modelstate.fact(facts, "class_weight", dict)
+            weight = {label: modelstate.number(said, label, 0.0) for label in said}
+        surveyed, heaviest = (
+            modelstate.fact(facts, "surveyed", bool),
+            modelstate.number(facts, "heaviest", 0.0),
+        )
+        visited, rows = modelstate.count(facts, "visited"), modelstate.count(facts, "rows")
+        history, before = modelstate.records(facts), modelstate.counts(facts, "before", 2)
+        for record in history:
+            modelstate.number(record, "norm", 0.0), modelstate.number(record, "seconds", 0.0)
+        began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
+        weighted = "weighted" in facts and modelstate.fact(facts, "weighted", bool)
+        seen = modelstate.digest_of_rows(facts, "digest") if "digest" in facts else None
+        passing.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
+        passing.classes.seen = None
+        passing.scaling, passing.class_weight, passing.surveyed = scaling, weight, surveyed
+        passing.heaviest, passing.visited, passing.skip = heaviest, visited, rows
+        fitting.model, fitting.history, passing.epochs = model, history, len(history)
+        fitting.before = before[0], before[1]
+        fitting.began, fitting.settled_at, passing.weighted = began, settled, weighted
+        if seen is None:  # a checkpoint of an earlier version
+            fitting.digest = None
+        elif fitting.digest is not None:
+            fitting.digest.value, fitting.digest.count = seen
+
+
+def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
+    """Whole numbers by whole numbers."""
+    pairs = [modelstate.counts({name: pair}, name, 2) for pair in modelstate.fact(facts, name, list)]
+    return {pair[0]: pair[1] for pair in pairs}
+
+
+def _starts_as(name: str) -> Any:
+    """The default of a parameter, as JSON says it."""
+    for table in (FILE_PARAMETERS, DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS):
+        if name in table:
+            return parse(canonical(table[name].default).encode())
+    return None

@@ -1,0 +1,329 @@
+"""Learning from a source: block by block, in the source's own order, with a few blocks in memory.
+
+Every pass reads the source again. The result is that of `order="cyclic"` on the same rows in memory, bit for
+bit, however the source is cut into blocks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff.data.arrays import rows_of
+from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
+from novikoff.data.scaling import Scaling
+from novikoff.data.sources.block import Block, Floats, Matrix, gather
+from novikoff.data.sources.source import Source
+from novikoff.training.checkpoint import Checkpoint
+from novikoff.training.linear import ArrayExamples, Examples, Fitting, Plan, Run, Visit, not_all_one, weighted
+from novikoff.training.weights import Model, Settings, UnsortedIndices
+
+
+@dataclass
+class Progress:
+    """How far a pass over a source has come."""
+
+    doing: str  # "first look", "reading", "epoch 2", "verdict"
+    rows: int
+    consumed: int  # bytes of the files, of `size`
+    size: int | None
+    mistakes: int  # in this epoch
+    seconds: float
+    what: str = "rows"
+
+
+Watch = Callable[[Progress], None]
+
+
+class Grows(Protocol):
+    """What learns from a source: it may be given classes and columns between two visits."""
+
+    n_classes: int
+
+    def total(self, count: str, /) -> int:
+        """How many mistakes or updates so far."""
+
+    def widen(self, n_features: int, /) -> None:
+        """Make room for so many columns."""
+
+    def resize(self, n_features: int, /) -> None:
+        """Have exactly so many columns."""
+
+    def grow(self, n_classes: int, /) -> None:
+        """Add classes."""
+
+    def turn(self) -> None:
+        """Take the only class so far, learned as the first of two, for the second."""
+
+
+class SourceExamples(Examples):
+    """The rows of a source as a fit goes over them."""
+
+    def __init__(
+        self,
+        source: Source,
+        classes: StreamClasses,
+        *,
+        scaling: Scaling | None = None,
+        class_weight: dict[str, float] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.source, self.classes, self.scaling = source, classes, scaling
+        self.class_weight, self.watch = class_weight, watch
+        self.can_repeat = source.can_reread
+        self.epochs = 0  # begun
+        self.heaviest = 0.0
+        self.turned = False
+        self.skip = 0  # rows of the next epoch that were learned from before
+        self.after_block: Callable[[int], None] | None = None  # called with the rows of the epoch so far
+        self.surveyed = False  # whether all labels have been seen before learning
+        self.visited = 0  # rows of this epoch
+        self.where: Callable[[int], str] = str  # the place of a row, once all are read
+
+    @property
+    def count(self) -> int:
+        return self.visited
+
+    def errors(self, model: Model) -> None:
+        return None
+
+    def _weights(self, block: Block, labels: Ints) -> Floats | None:
+        """What multiplies each row's step: its own weight times its class's."""
+        if self.class_weight is None:
+            return block.weights
+        by_class = np.array([self.class_weight.get(as_text(c), 1.0) for c in self.classes.labels.tolist()])
+        weights: Floats = by_class[labels]
+        return weights if block.weights is None else weights * block.weights
+
+    def _visit(self, block: Block, labels: Ints, begin: int = 0, end: int | None = None) -> Visit:
+        X = block.X if self.scaling is None else self.scaling.transform(block.X)
+        weights = self._weights(block, labels)
+        order = weighted(weights)
+        end = block.n_rows if end is None else end
+        if order is not None:  # `begin` and `end` count places in the order
+            begin, end = (int(k) for k in np.searchsorted(order, [begin, end]))
+        return Visit(X, rows_of(X), labels, weights, order, begin, end, block.where)
+
+    def _given(self, block: Block) -> Given:
+        if block.labels is None:
+            raise ValueError(f"{block.where(0)}: there is no label to learn from.")
+        return block.labels
+
+    def _labels(self, block: Block) -> Ints:
+        return self.classes.find(self._given(block), block.where)
+
+    def epoch(self, model: Grows) -> Iterator[Visit]:
+        rows = 0
+        started, mistakes, skip = time.perf_counter(), model.total("mistakes"), self.skip
+        self.epochs, self.skip, self.visited = self.epochs + 1, 0, self.visited if skip else 0
+        for block in self.source.blocks(reuse=True):
+            begin, rows = max(skip - rows, 0), rows + block.n_rows
+            if begin < block.n_rows:
+                model.widen(self.source.features.n_columns)
+                for visit in self._parts(model, block, begin):
+                    yield visit
+                    self.visited += visit.end - visit.begin
+                    if visit.weights is not None:
+                        self.heaviest = max(self.heaviest, float(visit.weights.max()))
+                        self.weighted = self.weighted or not_all_one(visit.weights)
+                if self.after_block is not None:
+                    self.after_block(rows)
+            if self.watch is not None:
+                seconds, made = time.perf_counter() - started, model.total("mistakes") - mistakes
+                doing = f"epoch {self.epochs}"
+                self.watch(Progress(doing, rows, block.consumed, self.source.size, made, seconds))
+        model.resize(
+            self.source.features.n_columns
+        )  # exactly: ‖w‖ is then summed as that of an array's model
+        self.heaviest = self.heaviest or 1.0
+        if not rows:
+            raise ValueError(f"{self.source.name}: there are no rows to learn from.")
+
+    def _parts(self, model: Grows, block: Block, begin: int) -> Iterator[Visit]:
+        """The block from row `begin`; where classes grow, cut at the first row of each new one.
+
+        While one class is known, it is learned as the first of two.
+        """
+        before, labels = self.classes.classes, self._labels(block)
+        assert self.classes.classes is not None
+        now = self.classes.n_classes
+        if not self.classes.grows:
+            if now < 2:
+                raise UnseenClass  # nothing to tell apart yet
+            if now > model.n_classes:
+                model.grow(now)
+            yield self._visit(block, labels, begin)
+            return
+        known = {int(labels[0])} if before is None else set(self.classes.classes.find(before.labels).tolist())
+        firsts = sorted(int(np.argmax(labels == c)) for c in range(now) if c not in known)
+        parts = zip([begin, *firsts], [*firsts, block.n_rows], strict=True)
+        for n, (start, end) in enumerate(parts, len(known)):
+            if n == 2 and known == {1}:
+                model.turn()
+                self.turned = True
+            if n > model.n_classes:
+                model.grow(n)
+            if start < end:
+                visit = self._visit(block, labels, start, end)
+                yield visit if n > 1 else visit._replace(labels=np.zeros_like(labels))
+
+    def each(self) -> Iterator[Visit]:
+        skipped = self.source.skipped  # by a whole pass: this one may end at the first wrong row
+        try:
+            for block in self.watched("verdict"):
+                yield self._visit(block, self._labels(block))
+        finally:
+            self.source.skipped = skipped
+
+    # -- before learning
+    def watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:
+        """All blocks, with progress shown after each."""
+        rows, started = 0, time.perf_counter()
+        for block in self.source.blocks(reuse=reuse):
+            yield block
+            rows += block.n_rows
+            if self.watch is not None:
+                seconds = time.perf_counter() - started
+                self.watch(Progress(doing, rows, block.consumed, self.source.size, 0, seconds))
+
+    def survey(self, scale: str | None, *, balanced: bool, blocks: Iterable[Block] | None = None) -> None:
+        """One pass that finds the classes and, as asked, how often they come and what scales the columns."""
+        counts: Counter[str] = Counter()
+        self.surveyed = True
+
+        def noted() -> Iterator[Block]:
+            for block in self.watched("first look") if blocks is None else blocks:
+                labels = self._given(block)
+                if self.classes.declared is None and not self.classes.grows:
+                    self.classes.add(labels, block.where)
+                if balanced:
+                    kept = slice(None) if block.weights is None else block.weights > 0
+                    found = counts_of(self.classes.rename(labels[kept]))
+                    counts.update({as_text(label): n for label, n in found.items()})
+                yield block
+
+        if scale is not None:
+            self.scaling = Scaling.measure(scale, noted(), self.source.features)
+        if scale in (None, "unit"):
+            for _ in noted():
+                pass
+        if balanced:
+            self.class_weight = {c: counts.total() / (len(counts) * n) for c, n in counts.items()}
+
+    def read_all(self, scale: str | None, *, balanced: bool) -> tuple[Matrix, Ints, Floats | None]:
+        """All rows at once, scaled, with the places of their classes and their weights."""
+        block = gather(self.watched("reading", reuse=False))
+        self.where = block.where
+        self.survey(scale, balanced=balanced, blocks=[block])
+        labels = self._labels(block)
+        weights = self._weights(block, labels)
+        return block.X if self.scaling is None else self.scaling.transform(block.X), labels, weights
+
+    def in_memory(self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool) -> Fitting:
+        """All rows at once, scaled, as a fit that may visit them in any order."""
+        X, labels, weights = self.read_all(scale, balanced=balanced)
+        model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        return Fitting(model, ArrayExamples(X, labels, weights, plan, model), plan)
+
+
+@dataclass
+class Learned:
+    """What came of a fit."""
+
+    model: Model
+    classes: npt.NDArray[Any]
+    scaling: Scaling | None
+    run: Run
+
+
+def fit(
+    source: Source,
+    classes: StreamClasses,
+    settings: Settings,
+    plan: Plan,
+    *,
+    scale: str | None = None,
+    class_weight: dict[str, float] | str | None = None,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Learned:
+    """Learn from a source until an epoch passes without an update, or the plan ends it.
+
+    Unless classes are declared or grow, they are sorted, as those of an array are: the first block's are
+    taken for all, and a label that comes only later starts the fit over, after a pass that finds all labels.
+    """
+    balanced = class_weight == "balanced"
+    by_class = class_weight if isinstance(class_weight, dict) else None
+    examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
+    if plan.order != "cyclic" or plan.early_stopping:
+        if checkpoint is not None:
+            raise ValueError(
+                "checkpoints are for fits that read the rows in their own order, one after another."
+            )
+        fitting = examples.in_memory(scale, plan, settings, balanced=balanced)
+        classes.check_two(source.name)
+        run = fitting.run()
+    else:
+        fitting, run = _fit_in_passes(examples, settings, plan, scale, balanced, checkpoint)
+        if not run.interrupted:
+            classes.check_two(source.name)
+        elif classes.n_classes < 2:
+            raise KeyboardInterrupt  # nothing has been learned yet
+    fitting.model.resize(source.features.n_columns)
+    return Learned(fitting.model, classes.labels, examples.scaling, run)
+
+
+def _fit_in_passes(
+    examples: SourceExamples,
+    settings: Settings,
+    plan: Plan,
+    scale: str | None,
+    balanced: bool,
+    checkpoint: Checkpoint | None,
+) -> tuple[Fitting, Run]:
+    measured = scale in ("standard", "maxabs")
+    if not examples.can_repeat:
+        check_one_pass(examples, plan, measured, {"balanced class weights": balanced})
+    examples.scaling = Scaling("unit") if scale == "unit" else None
+    fitting = Fitting(Model(2, 0, settings), examples, plan)
+    if checkpoint is not None and checkpoint.exists():
+        checkpoint.restore(fitting, examples)
+    elif measured or balanced:
+        examples.survey(scale, balanced=balanced)
+    while True:
+        if checkpoint is not None:
+            examples.after_block = partial(checkpoint.after_block, fitting, examples)
+        try:
+            return fitting, fitting.run()
+        except UnsortedIndices:
+            raise ValueError(
+                f"{examples.source.name}: a row has a column twice, or columns out of order. No file is read "
+                "so; its cache may be damaged: delete that, and it is made anew."
+            ) from None
+        except UnseenClass:
+            if examples.surveyed:
+                return fitting, Run()  # there is but one class
+            examples.survey(None, balanced=False)
+            examples.epochs = 0
+            fitting = Fitting(Model(2, 0, settings), examples, plan)
+
+
+def check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, more: dict[str, bool]) -> None:
+    """Refuse what needs a second pass over something that can be read only once."""
+    source, classes = examples.source, examples.classes
+    wanted = {
+        f"max_epochs={plan.max_epochs}": plan.max_epochs > 1,
+        "scaling by column": measured,
+        "finding the classes first (declare them, or let them grow)": not classes.grows
+        and classes.declared is None,
+    } | more
+    for what, needed in wanted.items():
+        if needed:
+            raise ValueError(f"{source.name} can be read only once, which is not enough for {what}.")

@@ -1,0 +1,140 @@
+"""From a model and its run to the report."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from novikoff.exact.outward import UNIT, at_most, down, root_up, up
+from novikoff.training.linear import Run
+from novikoff.training.report import Report
+from novikoff.training.weights import ORDINARY, Model, Settings
+
+
+def summarize(model: Model, run: Run, name: str, order: str) -> Report:
+    """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
+    bound, low, high = _bound(model, run)
+    missing = missing_for(model, run)
+    if run.as_given:
+        order = "rows as they came"
+    if run.shuffled_in_blocks:
+        order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
+    timed = all("seconds" in record for record in run.history)  # else it comes from a file
+    close = [sum(learner.native.fallbacks[k] for learner in model.learners) for k in (0, 1)]
+    return Report(
+        model=f"{name}(rule={model.settings.rule!r})",
+        rule=model.settings.rule,
+        n_rows=run.n_rows,
+        n_features=model.n_features,
+        n_classes=model.n_classes,
+        n_epochs=len(run.history),
+        converged=run.converged,
+        mistakes=model.total("mistakes"),
+        updates=model.total("updates"),
+        last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
+        verdict=run.verdict,
+        consistent=run.consistent,
+        radius=model.radius(),
+        margin=run.margin,
+        margin_upper=margin_upper(model, run),
+        bound=bound,
+        bound_lower=low,
+        bound_upper=high,
+        training_errors=run.training_errors,
+        compensated=close[0] if timed else None,
+        accumulator=close[1] if timed else None,
+        order=order,
+        seconds=sum(record["seconds"] for record in run.history) if timed else None,
+        n_shards=run.n_shards,
+        mixed=run.mixed if run.n_shards > 1 else None,
+        missing=missing,
+    )
+
+
+def missing_for(model: Model, run: Run) -> str:
+    """Which hypothesis of the rule's theorem the counts do not meet, in words; empty where none is missing.
+
+    Where a run was judged the theorem is put beside a margin of that run's rows, so it has to be about them;
+    otherwise it is about all rows that the model learned from.
+    """
+    rule = model.settings.rule
+    return model.ledger.missing_for_last(rule) if run.judged else model.ledger.missing(rule)
+
+
+def margin_upper(model: Model, run: Run) -> float:
+    """‖w‖/Στ, which is at least γ of the rows of a judged run, else of all rows; infinite where it is not."""
+    if run.judged and model.ledger.copies_of(model.ledger.last) is None:
+        return math.inf
+    return model.margin_upper()
+
+
+def theorem(
+    settings: Settings, square: Fraction | float, heaviest: float = 1.0, copies: int = 1
+) -> tuple[str, Fraction]:
+    """The bound of a rule as a formula, and what stands above γ² (γₙ² for the normalized rule), exactly.
+
+    `square` is R² of the z with their weights, of which `heaviest` is the largest; `copies` is 2 where an
+    update moves two vectors. Where a weight counts by itself the formula calls the largest c.
+    Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no sample weights.
+
+    >>> theorem(Settings(rule="margin", margin=0.5), 5.0)
+    ('(R² + 2β)/γ²', Fraction(6, 1))
+    """
+    square, heaviest_ = Fraction(square), Fraction(heaviest)
+    match settings.rule:
+        case "normalized":  # the perceptron's theorem for the rows scaled to norm 1
+            above = ("" if copies == 1 else "2") + ("" if heaviest == 1 else "c²")
+            return f"{above or 1}/γₙ²", copies * heaviest_**2
+        case "margin":
+            formula = "(R² + 2β)/γ²" if heaviest == 1 else "(R² + 2cβ)/γ²"
+            return formula, square + 2 * Fraction(settings.margin) * heaviest_
+        case "pa1":
+            return "max(R², 1/C)/γ²", max(square, 1 / Fraction(settings.C))
+        case "pa2":
+            return "(R² + 1/2C)/γ²", square + 1 / (2 * Fraction(settings.C))
+    return "(R/γ)²", square
+
+
+def _bound(model: Model, run: Run) -> tuple[str, float, float]:
+    """The rule's own theorem: its name, and the bracket that the margins give its bound, rounded outward."""
+    settings = model.settings
+    parts = model.n_classes if model.apart else 1
+    copies = 2 if model.moves_two else 1
+    low, high = model.radius_square()
+    heaviest = model.ledger.heaviest
+    name, top = theorem(settings, high, heaviest, copies)
+    least = theorem(settings, low, heaviest, copies)[1]
+    if missing_for(model, run):
+        return name, 0.0, math.inf
+    upper, v_square = model.upper_square(), run.v_square
+    if settings.rule == "normalized":
+        upper, v_square = _unit_upper(model), at_most(1.0, run.unit_margin)
+    bound = math.inf
+    if run.verdict == "separated":
+        margin = run.unit_margin if settings.rule == "normalized" else run.margin
+        ordinary = ORDINARY[0] < v_square < ORDINARY[1]
+        bound = up(parts * top * Fraction(v_square)) if ordinary else at_most(parts * top, margin)
+    if parts > 1:
+        name, upper = f"the sum of {parts} classes' {name}", None
+    if upper is None:
+        return name, 0.0, bound
+    return name, down(least / upper) if upper else math.inf, bound
+
+
+def _unit_upper(model: Model) -> Fraction | None:
+    """‖w‖/updates ≥ γₙ squared, rounded up: every step adds a vector of norm 1, up to four roundings.
+
+    Updates are those that w is made of: on shards each by the share of its shard.
+    """
+    (learner, *more) = model.learners
+    updates, dropped = model.total("updates"), model.ledger.dropped
+    held = 0.0 if dropped is None else updates - dropped
+    if more or not held > 0:
+        return None
+    copies = 2 if model.moves_two else 1
+    length = root_up(learner.square()[1]) + learner.native.drift
+    length += 6 * 2.0**-53 * copies * model.ledger.heaviest * updates
+    if length == math.inf:
+        return None
+    slack = 0 if dropped == int(dropped or 0) else 8 * UNIT * updates  # of a sum of shares
+    return (Fraction(length) * (1 + 4 * UNIT) / (Fraction(held) - slack)) ** 2

@@ -1,0 +1,566 @@
+"""A linear model as plain data: weights, running sums, counts; growing, predicting, pickling.
+
+Weights are stored feature by feature, `weights[j, c]`, so that all class scores of a sparse feature
+share a cache line; two classes share one column. `coef` gives the usual (classes, features) view.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import _core
+from novikoff.data.arrays import first_not_finite, in_order, rows_of
+from novikoff.data.zero_tables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
+from novikoff.exact.outward import LARGEST, UNIT, root_up
+from novikoff.training.averaging import mean_weights
+from novikoff.training.ledger import Ledger
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+EXACT = 1 << 20  # weights up to which their squares are summed exactly for a report
+ORDINARY = 1e-280, 1e280  # squares of numbers that neither vanish nor overflow
+BEYOND = Fraction(2) ** 2300  # what no sum of squares of doubles reaches
+
+Enclosure = tuple[Fraction, Fraction]  # no more than a number, and no less
+
+
+class UnsortedIndices(Exception):
+    """A CSR matrix has rows whose indices are not strictly increasing."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a learner decides and steps: everything its rule needs to know."""
+
+    rule: str = "perceptron"
+    ties: str = "positive"
+    margin: float = 0.0
+    C: float = 1.0
+    bias_square: float = 1.0
+    average: bool = False
+    multiclass: str = "joint"
+
+
+def width(n_classes: int) -> int:
+    """Columns of the weight array: one for two classes, else padded to whole vectors of four."""
+    return 1 if n_classes == 2 else -(-n_classes // 4) * 4
+
+
+class Learner:
+    """Weights with their native learner; `n_classes` ≥ 2."""
+
+    COUNTS = (
+        "visits",
+        "mistakes",
+        "updates",
+        "ties",
+        "step_sum",
+        "radius",
+        "square_low",
+        "square_high",
+        "drift",
+        "largest_row",
+        "most_stored",
+        "fallbacks",
+    )
+
+    def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
+        """`used`: the rows that will be written to first, where it is known that these are all."""
+        self.n_classes, self.settings = n_classes, settings
+        self.weights = zeros((n_features, width(n_classes)), used=used)
+        self.bias: Floats = np.zeros(width(n_classes))
+        self.weight_sums = zeros((n_features, width(n_classes)), used=used) if settings.average else None
+        self.bias_sums = np.zeros(width(n_classes)) if settings.average else None
+        self._connect(zero=True)
+
+    def _connect(self, *, zero: bool = False) -> None:
+        s = self.settings
+        self.native = _core.Learner(
+            self.n_classes,
+            self.weights,
+            self.bias,
+            self.weight_sums,
+            self.bias_sums,
+            s.rule,
+            s.ties == "mistake",
+            s.margin,
+            s.C,
+            s.bias_square,
+            zero,
+        )
+        self._norm: tuple[int, float] | None = None  # updates made when it was measured, and the norm
+        self._used: tuple[int, Rows] | None = None  # the same of the rows used, where they were told
+
+    def norm(self) -> float:
+        """‖w‖ with the bias, measured anew only after an update."""
+        if self._norm is None or self._norm[0] != self.native.updates:
+            self._norm = self.native.updates, self._measured()
+        return self._norm[1]
+
+    def _measured(self) -> float:
+        told = self._told()
+        return self.native.measure_norm() if told is None else self.native.measure_norm_of(told)
+
+    def tell_used(self, rows: Rows) -> None:
+        """These rows have been written to from outside, and all others of weights and sums are zero.
+
+        Until the next update nobody needs to look.
+        """
+        self._norm = None
+        self._used = self.native.updates, rows
+        self._measured()
+
+    def _told(self) -> Rows | None:
+        return None if self._used is None or self._used[0] != self.native.updates else self._used[1]
+
+    def used(self) -> Rows | None:
+        """The rows beside which all weights and sums are zero; None where that says little: look at all."""
+        told = self._told()
+        if told is not None or not is_large(self.weights):
+            return told
+        found = used_rows(self.weights, *([] if self.weight_sums is None else [self.weight_sums]))
+        return found if 2 * len(found) <= len(self.weights) else None
+
+    def square(self) -> Enclosure:
+        """‖w‖² with the bias, enclosed: exact where it is a double, and there are not too many weights."""
+        w = self.weights.ravel()
+        if is_large(self.weights):
+            used = self.used()
+            w = w if used is None else self.weights[used].ravel()
+            w = w[w != 0]
+        low, high = enclosed_square(w)
+        if self.settings.bias_square:
+            least, most = bias_square(self.settings)
+            biases = sum((Fraction(b) ** 2 for b in self.bias.tolist() if b), Fraction(0))
+            low, high = low + biases / most, high + biases / least
+        return low, high
+
+    def upper_square(self) -> Fraction | None:
+        """(‖w‖/Στ)², rounded up: w with what rounding has done to it is a sum of the τ·y·x. None: no step."""
+        native = self.native
+        if not 0 < native.step_sum < math.inf or not native.drift < math.inf:
+            return None
+        steps = Fraction(native.step_sum)
+        if self.settings.rule not in ("perceptron", "margin"):  # whose steps are 1, and their sum is exact
+            steps *= 1 - native.updates * UNIT
+        high = self.square()[1]
+        if native.drift:
+            length = root_up(high)
+            if length == math.inf:
+                return None
+            high = (Fraction(length) + Fraction(native.drift)) ** 2
+        return high / steps**2
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], settings: Settings, counts: dict[str, Any]) -> Learner:
+        """A learner on arrays that others own, called as its own are, going on from `counts`.
+
+        With `n_classes` among them.
+        """
+        learner = object.__new__(cls)
+        learner.__setstate__(arrays | {"settings": settings, "counts": counts})
+        return learner
+
+    def counts(self) -> dict[str, Any]:
+        return {name: getattr(self.native, name) for name in self.COUNTS}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {k: v for k, v in vars(self).items() if k not in ("native", "_norm", "_used")}
+        return state | {"counts": self.counts()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        counts = state.pop("counts")
+        for name, value in state.items():  # arrays loaded from a read-only map are copied: learning writes
+            frozen = isinstance(value, np.ndarray) and not value.flags.writeable
+            setattr(self, name, np.array(value) if frozen else value)
+        self._connect()
+        for name, value in counts.items():
+            setattr(self.native, name, value)
+
+    def copy(self) -> Learner:
+        """An independent copy."""
+        twin = object.__new__(Learner)
+        state = self.__getstate__()
+        twin.__setstate__({k: copied(v) if isinstance(v, np.ndarray) else v for k, v in state.items()})
+        return twin
+
+    def set_weights(self, coef: Floats, intercept: Floats) -> None:
+        """Overwrite the weights from (classes, features) and (classes,) arrays."""
+        k = coef.shape[0]
+        self.weights[:, :k] = coef.T + 0.0  # no negative zeros: a sparse row would keep them
+        self.bias[:k] = intercept + 0.0
+        self.reset_norm()
+
+    def reset_norm(self) -> None:
+        """To be called when the weights were written to from outside."""
+        self._norm = self._used = None
+        self.native.measure_norm()
+
+    def grow(self, n_classes: int) -> None:
+        """Add classes with zero rows; a shared column becomes −w for the first class, +w for the second."""
+        k, counts = self.n_classes, self.counts()
+        counts["drift"] *= 1 if k > 2 else 2  # of w twice
+        self.n_classes, used = n_classes, self.used()
+
+        def wider(a: Floats) -> Floats:
+            return np.stack([0.0 - a[..., 0], a[..., 0]], axis=-1) if k == 2 else a[..., :k]
+
+        def widened(a: Floats | None) -> Floats | None:
+            if a is None:
+                return None
+            if a.ndim == 2 and used is not None:
+                return spread((len(a), width(n_classes)), used, wider(a[used]))
+            out = np.zeros((*a.shape[:-1], width(n_classes)))
+            out[..., : max(k, 2)] = wider(a)
+            return out
+
+        weights, bias = widened(self.weights), widened(self.bias)
+        assert weights is not None and bias is not None
+        self.weights, self.bias = weights, bias
+        self.weight_sums, self.bias_sums = widened(self.weight_sums), widened(self.bias_sums)
+        self._connect()
+        for name, value in counts.items():
+            setattr(self.native, name, value)
+
+    def turn(self) -> None:
+        """The class of all visits so far, the first of two, is the second: what w would be then."""
+        self.native.turn()
+        self._norm = self._used = None
+
+    def resize(self, n_features: int) -> None:
+        """Have so many columns: new ones are zero, those cut off must be."""
+        counts, used = self.counts(), self.used()
+        used = None if used is None else used[: np.searchsorted(used, n_features)]
+        for name in ("weights", "weight_sums"):
+            old = getattr(self, name)
+            if old is not None:
+                new = zeros((n_features, width(self.n_classes)))
+                if used is not None:
+                    new[used] = old[used]
+                else:
+                    kept = min(len(old), n_features)
+                    new[:kept] = old[:kept]
+                setattr(self, name, new)
+        self._connect()
+        for name, value in counts.items():
+            setattr(self.native, name, value)
+
+    def averaged(self) -> tuple[Floats, Floats]:
+        """The mean of the weights after each visit: (T·w − u)/T."""
+        t = float(self.native.visits)
+        if self.weight_sums is None or self.bias_sums is None or not t:
+            return self.weights, self.bias
+        bias, used = mean_weights(self.bias, self.bias_sums, t), self.used()
+        if used is None:
+            return mean_weights(self.weights, self.weight_sums, t), bias
+        mean = mean_weights(self.weights[used], self.weight_sums[used], t)
+        return spread(self.weights.shape, used, mean), bias
+
+    def n_columns(self) -> int:
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def coef(self, weights: Floats | None = None) -> Floats:
+        """(classes, features), or (1, features) for two classes: a view of the weights."""
+        view: Floats = (self.weights if weights is None else weights).T[: self.n_columns()]
+        return view
+
+    def intercept(self, bias: Floats | None = None) -> Floats:
+        view: Floats = (self.bias if bias is None else bias)[: self.n_columns()]
+        return view
+
+
+def enclosed_square(w: Floats) -> Enclosure:
+    """Σ w², enclosed."""
+    largest = float(np.abs(w).max(initial=0.0))
+    if not largest:
+        return Fraction(0), Fraction(0)
+    shift = 0 if 2.0**-200 < largest < 2.0**200 else math.frexp(largest)[1]
+    if shift or w.size > EXACT:
+        w = np.ldexp(w, -shift) if shift else w
+        near, slack = Fraction(float(np.vdot(w, w))), (w.size + 8) * 2 * UNIT
+        low, high = near * (1 - slack), near * (1 + slack)
+        return low * Fraction(4) ** shift, high * Fraction(4) ** shift
+    value = _core.exact_dot(w, w)[1]
+    rest = _core.exact_dot(np.append(w, value), np.append(w, -1.0))[0]  # the sign of what was rounded off
+    ends = (
+        math.nextafter(value, 0.0) if rest < 0 else value,
+        math.nextafter(value, math.inf) if rest > 0 else value,
+    )
+    return Fraction(ends[0]), Fraction(ends[1])
+
+
+def bias_square(settings: Settings) -> Enclosure:
+    """c², enclosed, of which `settings` has the rounded value."""
+    square = Fraction(settings.bias_square)
+    if Fraction(math.sqrt(settings.bias_square)) ** 2 == square:
+        return square, square
+    return square * (1 - UNIT), square * (1 + UNIT)
+
+
+class Scorer:
+    """Fixed weights, ready to predict; safe to share between threads."""
+
+    def __init__(self, native: _core.Learner, n_classes: int) -> None:
+        self._native, self.n_classes = native, n_classes
+
+    @classmethod
+    def from_learner(cls, learner: Learner) -> Scorer:
+        """The learner's last weights, where they lie."""
+        return cls(learner.native.view(), learner.n_classes)
+
+    @classmethod
+    def from_weights(cls, coef: Floats, intercept: Floats, used: Rows | None = None) -> Scorer:
+        """Any (classes, features) and (classes,) arrays; one row means two classes.
+
+        `used`: columns beside which all are zero.
+        """
+        n_classes = 2 if coef.shape[0] == 1 else coef.shape[0]
+        shape = coef.shape[1], width(n_classes)
+        if used is None:
+            weights = np.zeros(shape)
+            weights[:, : coef.shape[0]] = coef.T
+        else:
+            weights = spread(shape, used, coef[:, used].T)
+        bias = np.zeros(shape[1])
+        bias[: coef.shape[0]] = intercept
+        return cls.from_table(n_classes, weights, bias, used)
+
+    @classmethod
+    def from_table(cls, n_classes: int, weights: Floats, bias: Floats, used: Rows | None = None) -> Scorer:
+        """Weights and bias as a learner holds them; `used`: rows beside which all are zero."""
+        rule = "perceptron", False, 0.0, 1.0, 0.0
+        native = _core.Learner(n_classes, weights, bias, None, None, *rule, used is not None)
+        if used is not None:
+            native.measure_norm_of(used)
+        return cls(native, n_classes)
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> Ints:
+        """The exact class of each row."""
+        out: Ints = np.empty(X.shape[0], dtype=np.int32)
+        self._run(_core.predict, X, out, n_jobs)
+        return out
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Scores whose sign, or argmax, is the exact one."""
+        n = X.shape[0]
+        out: Floats = np.empty(n if self.n_classes == 2 else (n, self.n_classes))
+        self._run(_core.scores, X, out, n_jobs)
+        return out
+
+    def _run(self, loop: Callable[..., tuple[str, int]], X: Any, out: Any, n_jobs: int | None) -> None:
+        rows, n = rows_of(X), X.shape[0]
+        jobs = threads(n_jobs)
+        # A native learner counts its fallbacks, so every thread has one of its own.
+        cuts = np.linspace(0, n, min(jobs, max(n // 1000, 1)) + 1).astype(int).tolist()
+        parts = list(pairwise(cuts))
+        if len(parts) == 1:
+            outcomes = [loop(self._native.view(), rows, 0, n, out)]
+        else:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                outcomes = list(pool.map(lambda p: loop(self._native.view(), rows, *p, out), parts))
+        try:
+            for problem, row in outcomes:
+                raise_problem(problem, row, X)
+        except UnsortedIndices:
+            self._run(loop, in_order(X), out, n_jobs)
+
+
+class Model:
+    """One learner, or one for each class against the rest."""
+
+    def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
+        self.n_classes, self.n_features, self.settings = n_classes, n_features, settings
+        self.apart = settings.multiclass == "ovr" and n_classes > 2
+        self.learners = [
+            Learner(2 if self.apart else n_classes, n_features, settings, used)
+            for _ in range(n_classes if self.apart else 1)
+        ]
+        self.ledger = Ledger()
+
+    @property
+    def from_zero(self) -> bool:
+        """Whether w = 0 at the start, which the bounds need."""
+        return self.ledger.from_zero
+
+    def copy(self) -> Model:
+        twin = object.__new__(Model)
+        vars(twin).update(vars(self))
+        twin.learners = [learner.copy() for learner in self.learners]
+        return twin
+
+    def start_from(self, coef: Floats, intercept: Floats) -> None:
+        """Take these (classes, features) and (classes,) arrays for the weights to begin with."""
+        from_zero = not (coef.any() or intercept.any())
+        self.ledger = self.ledger._replace(from_zero=self.from_zero and from_zero)
+        for k, learner in enumerate(self.learners):
+            part = slice(k, k + 1) if self.apart else slice(None)
+            learner.set_weights(coef[part], intercept[part])
+
+    def grow(self, n_classes: int) -> None:
+        """Add classes that have not been seen: zero rows, ties resolved as for the new number."""
+        if self.apart:
+            self.learners += [
+                Learner(2, self.n_features, self.settings) for _ in range(n_classes - self.n_classes)
+            ]
+            for learner in self.learners[self.n_classes :]:
+                learner.native.visits = self.learners[0].native.visits
+        elif self.settings.multiclass == "ovr" and n_classes > 2:
+            self._part(n_classes)
+        else:
+            if self.n_classes == 2 and self.total("updates"):
+                self.ledger = self.ledger._replace(grown=True)
+            self.learners[0].grow(n_classes)
+        self.n_classes = n_classes
+
+    def turn(self) -> None:
+        """The only class so far is the second of two, not the first."""
+        self.learners[0].turn()
+        if self.ledger.calls:  # its rows were noted as those of the first
+            self.ledger = self.ledger._replace(learned=None, last=None, first=None)
+
+    def widen(self, n_features: int) -> None:
+        """Make room for so many columns, and for more: columns are added often when a stream is read."""
+        if n_features > self.n_features:
+            self.resize(max(n_features, 2 * self.n_features, 1024))
+
+    def resize(self, n_features: int) -> None:
+        """Have exactly so many columns."""
+        if n_features != self.n_features:
+            for learner in self.learners:
+                learner.resize(n_features)
+            self.n_features = n_features
+
+    def _part(self, n_classes: int) -> None:
+        """From one shared vector to one-vs-rest: −w, +w and zeros."""
+        second = self.learners[0]
+        first = second.copy()
+        for a in (first.weights, first.bias, first.weight_sums, first.bias_sums):
+            if a is not None:
+                used = first.used() if a.ndim == 2 else None
+                rows = slice(None) if used is None else used
+                a[rows] = 0.0 - a[rows]
+        self.apart, self.learners, self.n_classes = True, [first, second], 2
+        self.grow(n_classes)
+
+    def labels(self, labels: Ints, part: int) -> Ints:
+        return (labels == part).astype(np.int32) if self.apart else labels
+
+    def total(self, count: str) -> int:
+        if len(self.learners) == 1:
+            return int(getattr(self.learners[0].native, count))
+        return sum(getattr(learner.native, count) for learner in self.learners)
+
+    def norm(self) -> float:
+        return math.hypot(*(learner.norm() for learner in self.learners))
+
+    @property
+    def moves_two(self) -> bool:
+        """Whether an update moves two vectors: then R is √2 times the largest norm."""
+        return self.n_classes > 2 and not self.apart
+
+    def radius(self) -> float:
+        """R with the bias, rounded up; √2 times it for a joint multiclass model (two classes move)."""
+        if self.moves_two:
+            return root_up(self.radius_square()[1])
+        return float(max(learner.native.radius for learner in self.learners))
+
+    def radius_square(self) -> Enclosure:
+        """R², enclosed."""
+        copies = 2 if self.moves_two else 1
+        low, high = (
+            max(getattr(part.native, n) for part in self.learners) for n in ("square_low", "square_high")
+        )
+        if not ORDINARY[0] < high < ORDINARY[1]:  # a double cannot hold it
+            radius = max(learner.native.radius for learner in self.learners)
+            least, most = (
+                Fraction(min(radius, LARGEST)) ** 2,
+                BEYOND if radius == math.inf else Fraction(radius) ** 2,
+            )
+            return copies * least * (1 - 8 * UNIT), copies * most
+        return copies * Fraction(low), copies * Fraction(high)
+
+    def upper_square(self) -> Fraction | None:
+        """`margin_upper` squared; None: infinite."""
+        if not self.from_zero:
+            return None
+        found = [square for part in self.learners if (square := part.upper_square()) is not None]
+        return min(found, default=None)
+
+    def margin_upper(self) -> float:
+        """‖w‖/Στ ≥ γ of all rows learned from, rounded up: a convex combination of their y·x is that long."""
+        square = self.upper_square()
+        return math.inf if square is None else root_up(square)
+
+    def coef(self, *, averaged: bool) -> tuple[Floats, Floats]:
+        """(coef, intercept) of the last or of the averaged weights."""
+        parts = []
+        for learner in self.learners:
+            weights, bias = learner.averaged() if averaged else (learner.weights, learner.bias)
+            parts.append((learner.coef(weights), learner.intercept(bias)))
+        if len(parts) == 1:
+            return parts[0]
+        return side_by_side([c[0] for c, _ in parts], self.used()), np.concatenate([b for _, b in parts])
+
+    def used(self) -> Rows | None:
+        """Features beside which all weights and sums are zero; None where that says little."""
+        rows = [learner.used() for learner in self.learners]
+        known = [used for used in rows if used is not None]
+        return None if len(known) < len(rows) else np.unique(np.concatenate(known))
+
+    def scorer(self, *, averaged: bool) -> Scorer:
+        """Ready to predict with the last or with the averaged weights."""
+        if len(self.learners) > 1:
+            return Scorer.from_weights(*self.coef(averaged=averaged), self.used())
+        (learner,) = self.learners
+        if averaged and learner.weight_sums is not None and learner.native.visits:
+            return Scorer.from_table(learner.n_classes, *learner.averaged(), learner.used())
+        return Scorer.from_learner(learner)
+
+
+def threads(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` asks for, read as scikit-learn reads it."""
+    if n_jobs is None:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+
+
+def raise_problem(
+    problem: str, row: int, X: Any, largest: float = 0.0, where: Callable[[int], str] | None = None
+) -> None:
+    """Turn a loop's outcome into one clear error; nothing when there is none. `where` names the row."""
+    if not problem:
+        return
+    if where is not None:
+        try:
+            raise_problem(problem, row, X, largest)
+        except (ValueError, OverflowError) as error:
+            raise type(error)(f"{where(row)}: {error}") from None
+    if problem == "not finite":
+        column, value = first_not_finite(X, row)
+        shown = "NaN" if np.isnan(value) else "infinity"
+        raise ValueError(
+            f"Input X contains {shown} at row {row}, column {column}. Remove or impute such rows first."
+        )
+    if problem == "bad index":
+        part = X.indices[X.indptr[row] : X.indptr[row + 1]]
+        if part.min() < 0 or part.max() >= X.shape[1]:
+            wrong = int(part.min() if part.min() < 0 else part.max())
+            raise ValueError(f"Row {row} of the sparse X has index {wrong}, but X has {X.shape[1]} columns.")
+        raise UnsortedIndices
+    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0 else 1024
+    raise OverflowError(
+        f"The update at row {row} would make a weight infinite: scale X by 2**{-exponent} "
+        f"(its rows then have norms near 1). The model is as it was before the call."
+    )
