@@ -22,7 +22,7 @@ from benchmarks.timing import interleave
 from novikoff import load, open_source
 from novikoff.data.labels import StreamClasses
 from novikoff.training import streaming
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 
 ROWS = 1_670_000  # about 600 MB

@@ -19,7 +19,7 @@ from benchmarks.hindsight import DATA
 from novikoff.kernel import dual_training as dualtraining
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import NamedKernel
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 
 EPOCHS = (0.1, 1, 2, 3, 4, 10)
 WAYS = ("last", "averaged", "voted")

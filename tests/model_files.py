@@ -272,7 +272,7 @@ def _stream(folder: Path, watch: Any = None) -> Any:
     from novikoff.data.labels import StreamClasses
     from novikoff.training import streaming
     from novikoff.training.checkpoint import Checkpoint
-    from novikoff.training.linear import Plan
+    from novikoff.training.plan import Plan
     from novikoff.training.weights import Settings
 
     data = folder / "rows.svm"

@@ -21,7 +21,7 @@ from novikoff.kernel.fitting import KernelSettings
 from novikoff.kernel.kernels import Spread
 from novikoff.parameters.table import KERNEL_PARAMETERS
 from novikoff.reference.budget import POLICIES
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 
 
 def text(X, y):

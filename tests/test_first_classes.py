@@ -38,7 +38,7 @@ from novikoff.parameters.table import KERNEL_PARAMETERS, RULES, TIES
 from novikoff.reference.budget import POLICIES
 from novikoff.training import streaming
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 
 SIX = [((-1, 2), -1), ((1, 0), 1), ((1, 1), 1), ((-1, 0), -1), ((-1, -2), -1), ((1, -1), 1)]  # CMU 10-601

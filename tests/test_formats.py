@@ -18,7 +18,7 @@ from novikoff.data.writers import row_text as rowtext
 from novikoff.data.writers.row_text import Columns
 from novikoff.data.writers.rows import write_source
 from novikoff.training import streaming
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 
 SUFFIXES = {

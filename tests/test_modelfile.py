@@ -24,7 +24,7 @@ from novikoff.data.sources.features import NamedFeatures, NumberedFeatures
 from novikoff.linear.model import LinearModel
 from novikoff.modelfile import container as modelfile
 from novikoff.modelfile import state as modelstate
-from novikoff.training.weights import Learner, Model, Settings
+from novikoff.training.weights import Model, Settings, Weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
@@ -647,4 +647,4 @@ def test_loading_an_estimator_checks_its_parameters(tmp_path):
 def test_learner_counts_are_all_stored():
     """A count that is added to the learner must be added to the file as well."""
     stored = modelstate.model_state(Model(2, 1, Settings()), under_way=True)[0]["parts"][0]
-    assert set(stored) == {*Learner.COUNTS, "filter"}
+    assert set(stored) == {*Weights.COUNTS, "filter"}

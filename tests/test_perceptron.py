@@ -352,9 +352,10 @@ except KeyboardInterrupt:
 
 @quiet
 def test_memory_mapped_arrays_are_shuffled_in_blocks(tmp_path, monkeypatch):
-    from novikoff.training import linear as training
+    from novikoff.training import examples as visits
+    from novikoff.training.plan import Plan
 
-    monkeypatch.setattr(training, "BLOCK_BYTES", 8 * 5 * 32)
+    monkeypatch.setattr(visits, "BLOCK_BYTES", 8 * 5 * 32)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((1000, 5)), rng.integers(0, 2, 1000)
     np.save(tmp_path / "x.npy", X)
@@ -362,7 +363,7 @@ def test_memory_mapped_arrays_are_shuffled_in_blocks(tmp_path, monkeypatch):
     model = Perceptron(max_epochs=2, random_state=0).fit(mapped, y)
     assert "shuffled in blocks of 31 rows" in str(model.report())
     assert Perceptron(max_epochs=2, random_state=0).fit(X, y).n_mistakes_ != model.n_mistakes_
-    examples = training.ArrayExamples(mapped, y.astype(np.int32), None, training.Plan())
+    examples = visits.ArrayExamples(mapped, y.astype(np.int32), None, Plan())
     orders = [visit.order for visit in examples.epoch(model._model)]
     assert sorted(np.concatenate(orders)) == list(range(1000))
     assert all(np.ptp(o) < 31 for o in orders)

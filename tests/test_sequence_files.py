@@ -19,7 +19,7 @@ from novikoff.tagging.conll import read_sentences
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import Sequences
 from novikoff.tagging.templates import Templates
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 from sentences import TAGS, WORDS_OF, X, Y
 
 # ---- what is read ------------------------------------------------------------------------------------

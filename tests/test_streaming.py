@@ -18,7 +18,7 @@ from novikoff.data.labels import Renaming, StreamClasses
 from novikoff.data.sources.cache import cache_path, cached
 from novikoff.training import streaming
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")

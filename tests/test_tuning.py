@@ -11,7 +11,7 @@ from novikoff.data.labels import Renaming, StreamClasses
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.features import NumberedFeatures
 from novikoff.training import streaming
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 from novikoff.tuning import Candidate, Grid, fold_of, splitmix64, tune
 

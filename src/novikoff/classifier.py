@@ -30,8 +30,9 @@ from novikoff.data.sources.features import Features, NamedFeatures, NumberedFeat
 from novikoff.data.targets import label_array, read_weights
 from novikoff.data.text_labels import taken
 from novikoff.parameters.table import PARAMETERS, Parameter, check_parameters
-from novikoff.training.linear import Plan, Run
+from novikoff.training.plan import Plan
 from novikoff.training.report import Report
+from novikoff.training.run import Run
 from novikoff.training.summary import margin_upper, summarize
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings

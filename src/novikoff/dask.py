@@ -6,9 +6,9 @@ that workers, which only need what shards do, load no scikit-learn.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from novikoff.distributed import check_installed as check_installed
 from novikoff.lazy import resolve
 
 if TYPE_CHECKING:
@@ -20,14 +20,6 @@ _HOMES = {
     "DistributedTagger": "novikoff.distributed.tagger",
 }
 __all__ = ["DistributedPerceptron", "DistributedTagger"]
-
-
-def check_installed() -> None:
-    """Say what to install where Dask is missing."""
-    try:
-        import_module("distributed")
-    except ImportError:
-        raise ImportError("novikoff.dask needs dask and distributed: pip install 'novikoff[dask]'.") from None
 
 
 def __getattr__(name: str) -> Any:

@@ -26,7 +26,9 @@ from novikoff.data.sources.block import Block, Floats, Matrix, rows_at
 from novikoff.data.sources.bytestream import check_whole
 from novikoff.data.sources.source import Source
 from novikoff.parameters.table import FILE_PARAMETERS
-from novikoff.training.linear import Plan, Visit, learn_visit, settled
+from novikoff.training.examples import Visit
+from novikoff.training.linear import learn_visit, settled
+from novikoff.training.plan import Plan
 from novikoff.training.streaming import Learned, Progress, Watch, fit
 from novikoff.training.weights import Model, Scorer, Settings, threads, width
 

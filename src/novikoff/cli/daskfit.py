@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from novikoff.data.sources.source import Skipped
     from novikoff.distributed.checkpoint import MixingCheckpoint
     from novikoff.linear.model import LinearModel
-    from novikoff.training.linear import Plan
+    from novikoff.training.plan import Plan
 
 ONE_MACHINE = (
     *("kernel", "early_stopping", "validation_fraction", "n_epochs_no_change", "cache", "every"),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
     from novikoff.training.checkpoint import Checkpoint
-    from novikoff.training.linear import Plan
+    from novikoff.training.plan import Plan
     from novikoff.training.streaming import Watch
 
 
@@ -57,7 +57,7 @@ class Passes:
     def plan(self, n_jobs: int, verbose: bool) -> Plan:
         import numpy as np
 
-        from novikoff.training.linear import Plan
+        from novikoff.training.plan import Plan
 
         assert self.max_epochs is not None
         return Plan(

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from novikoff.data.sources.source import Source
     from novikoff.kernel.fitting import Fitted, KernelSettings
     from novikoff.kernel.model import KernelModel
-    from novikoff.training.linear import Plan, Run
+    from novikoff.training.plan import Plan
+    from novikoff.training.run import Run
     from novikoff.training.streaming import Watch
 
 LINEAR_ONLY = (

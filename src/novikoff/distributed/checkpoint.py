@@ -24,7 +24,7 @@ from novikoff.modelfile.state import (
     unpack_rows,
 )
 from novikoff.training.checkpoint import Keeping
-from novikoff.training.linear import Record, Run
+from novikoff.training.run import Record, Run
 
 
 @dataclass

@@ -34,7 +34,7 @@ from novikoff.distributed.linear_shard import Shard, file_examples
 from novikoff.distributed.loading import Found, Predictor
 from novikoff.distributed.shards import Shards, grouped, met, seen, weights_by_class
 from novikoff.modelfile.state import features_from_state, features_state
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 from novikoff.training.streaming import SourceExamples
 from novikoff.training.weights import Model, Scorer
 

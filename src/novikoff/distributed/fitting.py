@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from novikoff.distributed.cluster import Session
 from novikoff.distributed.linear_shard import order_states
 from novikoff.distributed.mixing import Method, Standing, Table
 from novikoff.distributed.rounds import Rounds
-from novikoff.training.linear import Plan, Run
+from novikoff.training.loop import train
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 
 CHANGE_NOTHING = ("client", "checkpoint", "n_jobs", "verbose", "callback", "n_shards")  # of the outcome
 
@@ -52,7 +55,8 @@ def learn(
         if checkpoint.exists():
             state = checkpoint.restore(method)
     rounds = Rounds(session, method, shards, state, plan, mixing, checkpoint)
-    run = rounds.run(judged=judged)
+    rounds_planned = replace(plan, max_epochs=1) if mixing == "single-shot" else plan
+    run = train(rounds, rounds_planned, rounds.run, judged=judged)
     table = rounds.bring()
     plan.rng.bit_generator.state = rounds.orders[0]  # as if it had been drawn from here
     return table, rounds.standing, run

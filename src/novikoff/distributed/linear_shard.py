@@ -23,10 +23,14 @@ from novikoff.data.scaling import Scaling
 from novikoff.data.sources.source import Source
 from novikoff.data.zero_tables import zeros
 from novikoff.distributed.mixing import Ask, Method, Outcome, Standing, Table
+from novikoff.training.examples import ArrayExamples, Examples
 from novikoff.training.ledger import Ledger
-from novikoff.training.linear import ArrayExamples, Examples, Fitting, Found, Plan, Run, judge, smallest
+from novikoff.training.linear import Fitting, Found, judge, smallest
+from novikoff.training.loop import train
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.streaming import SourceExamples
-from novikoff.training.weights import Floats, Ints, Learner, Model, Settings, width
+from novikoff.training.weights import Floats, Ints, Model, Settings, Weights, width
 
 
 # ---- shards --------------------------------------------------------------------------------------------
@@ -169,7 +173,7 @@ class LinearMethod(Method):
             arrays |= {"weights": own[0, :d], "bias": own[0, d], "weight_sums": None, "bias_sums": None}
             if len(own) == 2:
                 arrays |= {"weight_sums": own[1, :d], "bias_sums": own[1, d]}
-            model.learners.append(Learner.from_arrays(arrays, self.settings, counts))
+            model.learners.append(Weights.from_arrays(arrays, self.settings, counts))
         return model
 
     def learn(self, shard: Shard, table: Table, standing: Standing, order: Any, epochs: int) -> Outcome:
@@ -177,15 +181,15 @@ class LinearMethod(Method):
             return Outcome(standing.parts, order, rows=0, converged=True, copies=0, seen=(0, 0))
         started = time.perf_counter()
         model = self.model(table, standing.parts)
-        plan = Plan(order=self.order, rng=generator_at(order))
+        plan = Plan(epochs, self.order, generator_at(order))
         examples = shard.examples(plan, model)
         fitting = Fitting(model, examples, plan)
         fitting.settled_at = {k: standing.parts[k]["updates"] for k in standing.settled}
-        converged, made = False, 0
-        while made < epochs and not converged:
-            converged = fitting.one_epoch(standing.epoch + made)
-            made += 1
-        seen = fitting.digest
+        fitting.checked = standing.epoch > 0
+        run = train(fitting, plan, judged=False)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        made, seen = len(run.history), fitting.digest
         return Outcome(
             tuple(learner.counts() for learner in model.learners),
             plan.rng.bit_generator.state,
@@ -194,7 +198,7 @@ class LinearMethod(Method):
             heaviest=examples.heaviest,
             shuffled_in_blocks=examples.shuffled_in_blocks,
             epochs=made,
-            converged=converged,
+            converged=run.converged,
             weighted=examples.weighted,
             copies=examples.copies(made),
             seen=None if standing.epoch or seen is None else (seen.value, seen.count),
@@ -209,7 +213,7 @@ class LinearMethod(Method):
         return self.model(table, standing.parts).norm()
 
     def judge(self, table: Table, standing: Standing, run: Run, ask: Ask) -> None:
-        def find(learner: Learner, part: int, **how: bool) -> Found:
+        def find(learner: Weights, part: int, **how: bool) -> Found:
             return smallest_of_all(ask("smallest", part, learner.bias, how), stop=how.get("stop", True))
 
         def errors(_: Model) -> int | None:

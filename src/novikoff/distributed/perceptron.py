@@ -19,7 +19,8 @@ from novikoff.distributed.predicting import predicted
 from novikoff.distributed.shards import Shards
 from novikoff.linear.estimator import LinearClassifier
 from novikoff.parameters.table import DISTRIBUTED_PARAMETERS, default, document
-from novikoff.training.linear import Plan, Run
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Model
 

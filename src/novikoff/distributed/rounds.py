@@ -11,8 +11,6 @@ to the client now and then, which hands it out again: each epoch where it is sma
 
 from __future__ import annotations
 
-import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import compress, pairwise
@@ -25,8 +23,10 @@ from novikoff.distributed import mixing, tasks
 from novikoff.distributed.checkpoint import MixingCheckpoint, MixingState
 from novikoff.distributed.cluster import Session
 from novikoff.distributed.mixing import Method, Mixed, Outcome, Table
+from novikoff.training import loop
 from novikoff.training.ledger import Call, Seen
-from novikoff.training.linear import Plan, Record, Run, record_line
+from novikoff.training.plan import Plan
+from novikoff.training.run import Record, Run
 
 SLICE_BYTES = 1 << 23
 MAX_SLICES = 64
@@ -35,7 +35,7 @@ ANCHOR = 16  # epochs
 Place = tuple[int, int]  # slice, and shard or group
 
 
-class Rounds:
+class Rounds(loop.Learner):
     """A fit under way on a cluster."""
 
     def __init__(
@@ -50,7 +50,8 @@ class Rounds:
     ) -> None:
         self.session, self.method, self.shards, self.plan, self.how = session, method, shards, plan, how
         self.checkpoint = checkpoint
-        self.orders, self.history, self._run = list(state.orders), state.history, state.run
+        self.orders, self.run = list(state.orders), state.run
+        self.run.history, self.run.n_shards = state.history, len(shards)
         self.table: Table | None = state.table  # None while only the workers have it
         self.standing = state.standing
         self.seen, self.copies, self.weighted = state.seen, state.copies, state.weighted
@@ -82,35 +83,26 @@ class Rounds:
         return len(self.slices) == 1
 
     # -- epochs
-    def run(self, *, judged: bool = True) -> Run:
-        """Learn until an epoch passes without an update on any shard, or the plan ends it; then judge."""
-        run = self._run
-        run.history, run.n_shards = self.history, len(self.shards)
-        last = 1 if self.how == "single-shot" else self.plan.max_epochs
-        try:
-            while not run.converged and len(self.history) < last:
-                started = time.perf_counter()
-                mixed = self._epoch()
-                run.converged = not mixed.changed or (len(self.shards) == 1 and self.outcomes[0].converged)
-                run.mixed += mixed.weighted_updates if self.method.counts_updates else mixed.weighted_mistakes
-                run.n_rows = sum(outcome.rows for outcome in self.outcomes)
-                run.heaviest = max(outcome.heaviest for outcome in self.outcomes)
-                run.shuffled_in_blocks = max(outcome.shuffled_in_blocks for outcome in self.outcomes)
-                record = self._record(mixed, started)
-                self.history.append(record)
-                if self.checkpoint is not None:
-                    state = self.bring(), self.standing, self.orders, self.history, run
-                    self.checkpoint.save(MixingState(*state, self.seen, self.copies, self.weighted))
-                if self.plan.verbose:
-                    print(told(record), file=sys.stderr)
-                if self.plan.callback is not None and self.plan.callback(record) is True:
-                    break
-            if judged:
-                self.method.judge(self.bring(), self.standing, run, self._ask)
-        except KeyboardInterrupt:
-            run.interrupted = True
+    def epoch(self) -> loop.Epoch:
+        run = self.run
+        mixed = self._mix()
+        run.mixed += mixed.weighted_updates if self.method.counts_updates else mixed.weighted_mistakes
+        run.n_rows = sum(outcome.rows for outcome in self.outcomes)
+        run.heaviest = max(outcome.heaviest for outcome in self.outcomes)
+        run.shuffled_in_blocks = max(outcome.shuffled_in_blocks for outcome in self.outcomes)
+        alone = len(self.shards) == 1 and self.outcomes[0].converged
+        return loop.Epoch(not mixed.changed or alone, self._counts(mixed))
+
+    def keep(self, run: Run) -> None:
+        if self.checkpoint is not None:
+            state = self.bring(), self.standing, self.orders, run.history, run
+            self.checkpoint.save(MixingState(*state, self.seen, self.copies, self.weighted))
+
+    def finish(self, run: Run) -> None:
         run.call = self._call(run)
-        return run
+
+    def judge(self, run: Run) -> None:
+        self.method.judge(self.bring(), self.standing, run, self._ask)
 
     def _call(self, run: Run) -> Call:
         """What this fit adds to the ledger. The weights hold each update by the share of its shard."""
@@ -120,7 +112,7 @@ class Rounds:
             getattr(self.method, "order", "cyclic") if run.n_shards == 1 else "mixed",
             heaviest=float(run.heaviest),
             weighted=self.weighted,
-            dropped=sum(r["updates"] - r["weighted_updates"] for r in self.history),
+            dropped=sum(r["updates"] - r["weighted_updates"] for r in run.history),
         )
 
     def _ask(self, name: str, *rest: Any) -> list[Any]:
@@ -129,7 +121,7 @@ class Rounds:
         each = [(self.method, shard, *arguments) for shard in self.shards]
         return self.session.gather(self.session.each(tasks.asked, each))
 
-    def _epoch(self) -> Mixed:
+    def _mix(self) -> Mixed:
         """Every shard once, and the mixture."""
         epochs = self.plan.max_epochs if self.how == "single-shot" else 1
         own = zip(self.shards, self.orders, strict=True)
@@ -207,17 +199,15 @@ class Rounds:
     def _each(self, task: Callable[..., Any], arguments: dict[Place, tuple[Any, ...]]) -> dict[Place, Future]:
         return dict(zip(arguments, self.session.each(task, list(arguments.values())), strict=True))
 
-    def _record(self, mixed: Mixed, started: float) -> Record:
+    def _counts(self, mixed: Mixed) -> Record:
         busy: dict[str, float] = defaultdict(float)
         for outcome in self.outcomes:
             busy[outcome.worker] += outcome.seconds
         state = 8 * self.cuts[-1] * self._per_row
-        record: Record = {
-            "epoch": len(self.history) + 1,
+        counts: Record = {
             "mistakes": sum(mixed.mistakes),
             "updates": sum(mixed.updates),
             "norm": self._norm(),
-            "seconds": time.perf_counter() - started,
             "weighted_updates": mixed.weighted_updates,
             "shard_mistakes": mixed.mistakes,
             "shard_updates": mixed.updates,
@@ -227,21 +217,11 @@ class Rounds:
             "seconds_lost": max(busy.values()) - sum(busy.values()) / len(busy),
         }
         if self.how == "single-shot":
-            record["shard_epochs"] = [outcome.epochs for outcome in self.outcomes]
-        return record
+            counts["shard_epochs"] = [outcome.epochs for outcome in self.outcomes]
+        return counts
 
     def _norm(self) -> float:
         if self.table is not None:
             return self.method.norm(self.table, self.standing)
         each = [(self.method, part, begin) for part, begin in zip(self.slices, self.cuts[:-1], strict=True)]
         return float(np.sqrt(sum(self.session.gather(self.session.each(tasks.square, each)))))
-
-
-def told(record: Record) -> str:
-    """An epoch in one line, with the spread over the shards."""
-    mistakes, weights = record["shard_mistakes"], record["mixing_weights"]
-    return (
-        f"{record_line(record)}  shards {min(mistakes):,}–{max(mistakes):,} mistakes, weights "
-        f"{min(weights):.3g}–{max(weights):.3g}, {record['bytes_moved'] / 1e6:.3g} MB moved, "
-        f"{record['seconds_lost']:.3f} s lost to the slowest"
-    )

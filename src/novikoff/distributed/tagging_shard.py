@@ -23,7 +23,8 @@ from novikoff.distributed.mixing import Ask, Method, Outcome, Standing, Table
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, stride
 from novikoff.tagging.sequences import Ids, Sequences
-from novikoff.training.linear import Run
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +105,10 @@ class ChainMethod(Method):
             return Outcome(standing.parts, order, rows=0, converged=True)
         started = time.perf_counter()
         weights, rng = self.weights(table, standing), generator_at(order)
-        converged, made = False, 0
-        while made < epochs and not converged:
-            before, made = weights.counts.updates, made + 1
-            visited = rng.permutation(shard.n_rows) if self.order == "shuffle" else None
-            tagging.epoch(weights, shard.x, shard.labels, visited)
-            converged = weights.counts.updates == before
+        plan = Plan(epochs, self.order, rng)
+        run, _ = tagging.fit(weights, shard.x, shard.labels, plan)
+        if run.interrupted:
+            raise KeyboardInterrupt
         (begun,), now = standing.parts, vars(weights.counts)
         counts = {name: now[name] for name in begun if name != "step_sum"}
         counts["step_sum"] = begun["step_sum"] + float(counts["updates"] - begun["updates"])  # τ = 1
@@ -118,8 +117,8 @@ class ChainMethod(Method):
             rng.bit_generator.state,
             rows=shard.n_rows,
             seconds=time.perf_counter() - started,
-            epochs=made,
-            converged=converged,
+            epochs=len(run.history),
+            converged=run.converged,
         )
 
     # -- what came of it

@@ -6,7 +6,6 @@ blocks. Classes and columns may grow while it learns.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +21,10 @@ from novikoff.kernel import budget_training as budgettraining
 from novikoff.kernel.budget import BudgetLearner
 from novikoff.kernel.fitting import KernelSettings
 from novikoff.kernel.kernels import Spread
-from novikoff.training.linear import Plan, Record, Run, Visit
+from novikoff.training import loop
+from novikoff.training.examples import Visit
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.streaming import SourceExamples, Watch, check_one_pass
 
 
@@ -47,28 +49,12 @@ def fit(
     """Learn from a source until an epoch passes without an update, or the plan ends it."""
     examples = SourceExamples(source, classes, watch=watch)
     settings = _after_a_look(examples, settings, plan, scale)
-    growing, run = _Growing(examples, settings, plan), Run()
-
-    def one_pass(epoch: int) -> Record:
-        started, mistakes, updates = time.perf_counter(), growing.total("mistakes"), growing.total("updates")
-        for visit in examples.epoch(growing):
-            growing.learn(visit)
-        return budgettraining.record(growing.learner, epoch, mistakes, updates, started)
-
+    growing = _Growing(examples, settings, plan)
     try:
-        budgettraining.epochs(one_pass, plan, run)
-        classes.check_two(source.name)
-        if examples.can_repeat:
-            rows = (growing.taken(visit) for visit in examples.each())
-            budgettraining.judge(growing.learner, rows, run, plan.n_jobs)
+        run = loop.train(growing, plan)
     except UnseenClass:
         classes.check_two(source.name)  # there is but one
         raise
-    except KeyboardInterrupt:
-        if growing.begun is None or classes.n_classes < 2:
-            raise  # nothing has been learned yet
-        run.interrupted = True
-    run.n_rows = examples.count
     if growing.n_classes == 2:
         growing.learner.joint = False  # as for two classes that were known before
     return Learned(growing.learner, examples.scaling, run)
@@ -105,13 +91,32 @@ def _after_a_look(
     return replace(settings, gamma=spread.gamma(str(settings.gamma), examples.source.features.n_columns))
 
 
-class _Growing:
-    """A learner as the epochs of a source see it: begun with the first rows, and then it may grow."""
+class _Growing(loop.Learner):
+    """A learner under training on a source: begun with the first rows, and then it may grow."""
 
     def __init__(self, examples: SourceExamples, settings: KernelSettings, plan: Plan) -> None:
         self.examples, self.settings, self.plan = examples, settings, plan
         self.begun: BudgetLearner | None = None
         self.n_classes = max(examples.classes.n_classes, 2)
+
+    def epoch(self) -> loop.Epoch:
+        mistakes, updates = self.total("mistakes"), self.total("updates")
+        for visit in self.examples.epoch(self):
+            self.learn(visit)
+        return budgettraining.epoch_of(self.learner, mistakes, updates)
+
+    def finish(self, run: Run) -> None:
+        classes = self.examples.classes
+        if not run.interrupted:
+            classes.check_two(self.examples.source.name)
+        elif self.begun is None or classes.n_classes < 2:
+            raise KeyboardInterrupt  # nothing has been learned yet
+        run.n_rows = self.examples.count
+
+    def judge(self, run: Run) -> None:
+        if self.examples.can_repeat:
+            rows = (self.taken(visit) for visit in self.examples.each())
+            budgettraining.judge(self.learner, rows, run, self.plan.n_jobs)
 
     @property
     def learner(self) -> BudgetLearner:

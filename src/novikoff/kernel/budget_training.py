@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -13,8 +11,10 @@ import numpy as np
 
 from novikoff.exact.outward import LARGEST, UNIT, margin_down
 from novikoff.kernel.budget import BudgetLearner
-from novikoff.kernel.kernels import PrecomputedKernel, Rows
-from novikoff.training.linear import Plan, Record, Run, record_line
+from novikoff.kernel.kernels import PrecomputedKernel
+from novikoff.training import loop
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.weights import Ints
 
 
@@ -22,55 +22,44 @@ def fit(learner: BudgetLearner, X: Any, labels: Ints, plan: Plan) -> Run:
     """Learn from all rows until an epoch passes without an update, or the plan ends it."""
     if plan.order == "worst":
         raise ValueError("order='worst' is not possible with a budget: rows are met one by one.")
-    X, n = learner.checked(X), len(labels)
-    run = Run(n_rows=n)
-
-    def one_pass(epoch: int) -> Record:
-        order = plan.rng.permutation(n) if plan.order == "shuffle" else np.arange(n, dtype=np.int64)
-        learner.n_rows = 0  # the same rows again
-        return _pass(learner, X, labels, order, epoch)
-
-    try:
-        epochs(one_pass, plan, run)
-        judge(learner, [(X, labels)], run, plan.n_jobs)
-    except KeyboardInterrupt:
-        run.interrupted = True
-    return run
-
-
-def epochs(one_pass: Callable[[int], Record], plan: Plan, run: Run) -> None:
-    """Pass over the rows until no update is made, or the plan ends it."""
-    for epoch in range(plan.max_epochs):
-        made = one_pass(epoch)
-        run.history.append(made)
-        run.converged = made["updates"] == 0
-        if plan.verbose:
-            print(record_line(made), file=sys.stderr)
-        if run.converged or (plan.callback is not None and plan.callback(made) is True):
-            break
+    return loop.train(Fitting(learner, learner.checked(X), labels, plan), plan)
 
 
 def learn(learner: BudgetLearner, X: Any, labels: Ints) -> Run:
     """One pass over the rows, in their order."""
-    X, run = learner.checked(X), Run(n_rows=len(labels), as_given=True)
-    try:
-        run.history.append(_pass(learner, X, labels, None, 0))
-        run.converged = run.history[0]["updates"] == 0
-    except KeyboardInterrupt:
-        run.interrupted = True
-    return run
+    plan = Plan(1, "as given")
+    fitting = Fitting(learner, learner.checked(X), labels, plan)
+    return loop.train(fitting, plan, Run(as_given=True), judged=False)
 
 
-def _pass(learner: BudgetLearner, X: Any, labels: Ints, order: Rows | None, epoch: int) -> Record:
-    started, mistakes, updates = time.perf_counter(), learner.n_mistakes, learner.n_updates
-    learner.visit_rows(X, labels, order)
-    return record(learner, epoch, mistakes, updates, started)
+class Fitting(loop.Learner):
+    """A learner with a budget under training, on the rows of a matrix."""
+
+    def __init__(self, learner: BudgetLearner, X: Any, labels: Ints, plan: Plan) -> None:
+        self.learner, self.X, self.labels, self.plan = learner, X, labels, plan
+
+    def epoch(self) -> loop.Epoch:
+        learner, n, order = self.learner, len(self.labels), None
+        if self.plan.order != "as given":
+            shuffled = self.plan.order == "shuffle"
+            order = self.plan.rng.permutation(n) if shuffled else np.arange(n, dtype=np.int64)
+            learner.n_rows = 0  # the same rows again
+        mistakes, updates = learner.n_mistakes, learner.n_updates
+        learner.visit_rows(self.X, self.labels, order)
+        return epoch_of(learner, mistakes, updates)
+
+    def finish(self, run: Run) -> None:
+        run.n_rows = len(self.labels)
+
+    def judge(self, run: Run) -> None:
+        judge(self.learner, [(self.X, self.labels)], run, self.plan.n_jobs)
 
 
-def record(learner: BudgetLearner, epoch: int, mistakes: int, updates: int, started: float) -> Record:
-    """What an epoch did, which began with so many mistakes and updates."""
-    counts = {"mistakes": learner.n_mistakes - mistakes, "updates": learner.n_updates - updates}
-    return {"epoch": epoch + 1} | counts | {"norm": learner.norm(), "seconds": time.perf_counter() - started}
+def epoch_of(learner: BudgetLearner, mistakes: int, updates: int) -> loop.Epoch:
+    """What an epoch came to, which began with so many mistakes and updates."""
+    made = learner.n_updates - updates
+    counts = {"mistakes": learner.n_mistakes - mistakes, "updates": made, "norm": learner.norm()}
+    return loop.Epoch(made == 0, counts)
 
 
 def judge(learner: BudgetLearner, rows: Iterable[tuple[Any, Ints]], run: Run, n_jobs: int | None) -> None:

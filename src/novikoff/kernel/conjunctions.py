@@ -21,7 +21,7 @@ from novikoff.data.sources.block import BadValue
 from novikoff.exact.outward import UNIT, margin_down, root_up
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
-from novikoff.training.linear import Run
+from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints, threads
 
 PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-import time
 from collections.abc import Callable
 from fractions import Fraction
 from operator import itemgetter
@@ -18,8 +16,11 @@ from novikoff.kernel.budget import BudgetLearner
 from novikoff.kernel.conjunctions import ConjunctionLearner, MonotoneConjunction
 from novikoff.kernel.dual import PART, DualLearner
 from novikoff.kernel.dual_model import DualModel
-from novikoff.training.linear import Plan, Record, Run, record_line, scan
+from novikoff.training import loop
+from novikoff.training.linear import scan
+from novikoff.training.plan import Plan
 from novikoff.training.report import Report
+from novikoff.training.run import Run
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Floats, Ints, Model, Settings, UnsortedIndices
 
@@ -56,24 +57,7 @@ def fit(
 ) -> tuple[DualModel, Run]:
     """Learn from all rows until an epoch passes without an update, or the plan ends it."""
     learner = learner_of(earlier, X, labels, tie_is_mistake, cache_bytes, plan.n_jobs)
-    run, n = Run(n_rows=len(labels)), len(labels)
-    try:
-        for epoch in range(plan.max_epochs):
-            started, before = time.perf_counter(), len(learner.updates)
-            if plan.order == "worst":
-                run.converged = _worst_epoch(learner)
-            else:
-                order = plan.rng.permutation(n) if plan.order == "shuffle" else np.arange(n, dtype=np.int64)
-                run.converged = learner.epoch(order) == 0
-            record = _record(learner, epoch, before, time.perf_counter() - started)
-            run.history.append(record)
-            if plan.verbose:
-                print(record_line(record), file=sys.stderr)
-            if run.converged or (plan.callback is not None and plan.callback(record) is True):
-                break
-        judge(learner, run)
-    except KeyboardInterrupt:
-        run.interrupted = True
+    run = loop.train(Fitting(learner, plan), plan)
     model = learner.model()
     cancelled = run.verdict == "undecided" and model.margin_upper == 0  # a sum of the y·φ(x) is 0
     if cancelled and (model.kernel.is_known or _vanishes(learner)):
@@ -92,25 +76,35 @@ def learn(
 ) -> tuple[DualModel, Run]:
     """One pass over the rows, in their order, going on from `earlier`."""
     learner = learner_of(earlier, X, labels, tie_is_mistake, cache_bytes, n_jobs)
-    run, started = Run(n_rows=len(labels), as_given=True), time.perf_counter()
-    try:
-        run.converged = learner.epoch(np.arange(len(labels), dtype=np.int64)) == 0
-    except KeyboardInterrupt:
-        run.interrupted = True
-    run.history.append(_record(learner, 0, 0, time.perf_counter() - started))
+    plan = Plan(1, "cyclic")
+    run = loop.train(Fitting(learner, plan), plan, Run(as_given=True), judged=False)
     return learner.model(), run
 
 
-def _record(learner: Learner, epoch: int, before: int, seconds: float) -> Record:
-    made = np.array([u.move for u in learner.updates[before:]]).reshape(-1, learner.earlier.n_columns)
-    count = len(made) if learner.joint else int(np.count_nonzero(made))
-    norm = math.sqrt(float(learner.squares().sum()))
-    return {"epoch": epoch + 1, "mistakes": count, "updates": count, "norm": norm, "seconds": seconds}
+class Fitting(loop.Learner):
+    """A dual learner under training."""
 
+    def __init__(self, learner: Learner, plan: Plan) -> None:
+        self.learner, self.plan = learner, plan
 
-def _worst_epoch(learner: Learner) -> bool:
-    """As many visits as there are rows, each to the most violated; whether none is any more."""
-    return any(not learner.visit_worst() for _ in range(len(learner.labels)))
+    def epoch(self) -> loop.Epoch:
+        learner, rng = self.learner, self.plan.rng
+        n, before = len(learner.labels), len(learner.updates)
+        if self.plan.order == "worst":  # as many visits as there are rows, each to the most violated
+            converged = any(not learner.visit_worst() for _ in range(n))
+        else:
+            order = rng.permutation(n) if self.plan.order == "shuffle" else np.arange(n, dtype=np.int64)
+            converged = learner.epoch(order) == 0
+        made = np.array([u.move for u in learner.updates[before:]]).reshape(-1, learner.earlier.n_columns)
+        count = len(made) if learner.joint else int(np.count_nonzero(made))
+        norm = math.sqrt(float(learner.squares().sum()))
+        return loop.Epoch(converged, {"mistakes": count, "updates": count, "norm": norm})
+
+    def finish(self, run: Run) -> None:
+        run.n_rows = len(self.learner.labels)
+
+    def judge(self, run: Run) -> None:
+        judge(self.learner, run)
 
 
 # ---- the verdict -------------------------------------------------------------------------------------

@@ -22,8 +22,9 @@ from novikoff.kernel.kernels import (
     kernel_by_name,
 )
 from novikoff.parameters.table import what_predicts
-from novikoff.training.linear import Plan, Run
+from novikoff.training.plan import Plan
 from novikoff.training.report import Report
+from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
 Fitted = DualModel | BudgetLearner

@@ -23,8 +23,8 @@ from novikoff.kernel.kernels import PrecomputedKernel
 from novikoff.modelfile import state as modelstate
 from novikoff.modelfile.container import Arrays, Facts, write_file
 from novikoff.parameters.table import PREDICT_WITH
-from novikoff.training.linear import Record, Run
 from novikoff.training.report import Report
+from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Ints
 
 Labels = npt.NDArray[Any]
@@ -48,7 +48,7 @@ class KernelModel:
         What is done to every row before the kernel sees it.
     parameters : dict
         How it was trained, as far as JSON can say it.
-    run : novikoff.training.linear.Run, optional
+    run : novikoff.training.run.Run, optional
         What training did; the report is made from it.
     name, order : str
         What the report calls the model and the order of the rows.

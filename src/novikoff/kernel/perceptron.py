@@ -35,8 +35,9 @@ from novikoff.parameters.table import (
     said_by_file,
     what_predicts,
 )
-from novikoff.training.linear import Plan, Run
+from novikoff.training.plan import Plan
 from novikoff.training.report import Report
+from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats
 

@@ -16,7 +16,7 @@ from novikoff.data.labels import Classes
 from novikoff.linear.model import LinearModel
 from novikoff.loading import load_linear
 from novikoff.parameters.table import check_parameters, said_by_file
-from novikoff.training.linear import Run
+from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Model, Scorer
 

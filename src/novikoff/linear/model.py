@@ -17,8 +17,8 @@ from novikoff.data.text_labels import taken
 from novikoff.data.zero_tables import Rows
 from novikoff.modelfile import state as modelstate
 from novikoff.modelfile.container import Arrays, Facts, write_file
-from novikoff.training.linear import Record, Run
 from novikoff.training.report import Report
+from novikoff.training.run import Record, Run
 from novikoff.training.summary import summarize
 from novikoff.training.weights import Floats, Model, Scorer
 
@@ -40,7 +40,7 @@ class LinearModel:
         What is done to every row before the weights see it.
     parameters : dict
         How it was trained, as far as JSON can say it.
-    run : novikoff.training.linear.Run, optional
+    run : novikoff.training.run.Run, optional
         What training did; the report is made from it.
     name, order : str
         What the report calls the model and the order of the rows.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-import time
 from typing import Any, Self
 
 import numpy as np
@@ -15,17 +13,22 @@ from novikoff.data.arrays import in_order
 from novikoff.data.labels import Classes
 from novikoff.parameters.table import POCKET_PARAMETERS, default, document
 from novikoff.training import linear as training
+from novikoff.training.examples import ArrayExamples, Visit
 from novikoff.training.ledger import Call, Seen
-from novikoff.training.linear import ArrayExamples, Fitting, Plan, Record, Run, Visit
+from novikoff.training.linear import Fitting
+from novikoff.training.loop import Epoch, train
+from novikoff.training.loop import Learner as Learner
+from novikoff.training.plan import Plan
+from novikoff.training.run import Record, Run
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import (
     Floats,
     Ints,
-    Learner,
     Model,
     Scorer,
     Settings,
     UnsortedIndices,
+    Weights,
     raise_problem,
 )
 
@@ -153,14 +156,14 @@ class Pocket(PerceptronClassifier):
             raw = X
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             plan = self._plan()
-            state = plan.rng.bit_generator.state
+            state, how = plan.rng.bit_generator.state, {"ratchet": bool(self.ratchet)}
             try:
-                filling = Filling(X, labels, len(classes), self._settings(), plan, weights)
+                filling = Filling(X, labels, len(classes), self._settings(), plan, weights, **how)
             except UnsortedIndices:
                 X = in_order(X)
                 plan.rng.bit_generator.state = state
-                filling = Filling(X, labels, len(classes), self._settings(), plan, weights)
-            run = filling.run(ratchet=bool(self.ratchet))
+                filling = Filling(X, labels, len(classes), self._settings(), plan, weights, **how)
+            run = train(filling, plan)
             self._set_features(raw, X)
             self._set_classes(Classes(classes))
             self._set_run(filling.model, run)
@@ -200,60 +203,52 @@ class Pocket(PerceptronClassifier):
             return self._scorer().scores(X, self.n_jobs)
 
 
-class Filling:
+class Filling(Learner):
     """A fit under way: the perceptron that learns, and the pocket."""
 
     def __init__(
-        self, X: Any, labels: Ints, n_classes: int, settings: Settings, plan: Plan, weights: Floats | None
+        self,
+        X: Any,
+        labels: Ints,
+        n_classes: int,
+        settings: Settings,
+        plan: Plan,
+        weights: Floats | None,
+        *,
+        ratchet: bool,
     ) -> None:
         self.model, self.plan = Model(n_classes, X.shape[1], settings), plan
         self.examples = ArrayExamples(X, labels, weights, plan, self.model)
         rows, kept = self.examples.rows, self.examples.kept
         self.digest = _core.Digest()
         training.scan(self.model, X, rows, weights, kept, self.examples.per_call, labels, self.digest)
-        self.learner: Learner = self.model.learners[0]
+        self.learner: Weights = self.model.learners[0]
         self.streak = _core.Streak()
         self.pocket = self.learner.copy()
+        self.ratchet, self.counted = ratchet, False
         self.errors = math.inf  # of the pocket, by weight
         self.risk = math.nan
         self.looks = self.replaced = 0
 
-    def run(self, *, ratchet: bool) -> Run:
-        run, native = Run(), self.learner.native
-        try:
-            self.errors = self.count_errors(self.learner) if ratchet else math.inf
-            for epoch in range(self.plan.max_epochs):
-                began, before = time.perf_counter(), (native.mistakes, native.updates)
-                for visit in self.examples.epoch():
-                    self.visit(visit, ratchet=ratchet)
-                    if not self.errors:
-                        break
-                made = native.updates - before[1]
-                record: Record = {
-                    "epoch": epoch + 1,
-                    "mistakes": native.mistakes - before[0],
-                    "updates": made,
-                }
-                record |= {"errors": self.errors} if ratchet else {}
-                record |= {"run": self.streak.longest, "seconds": time.perf_counter() - began}
-                run.history.append(record)
-                if self.plan.verbose:
-                    print(_line(record), file=sys.stderr)
-                run.converged = not self.errors if ratchet else not made
-                stop = self.plan.callback is not None and self.plan.callback(record) is True
-                if run.converged or stop:
-                    break
-            self.settle(run)
-        except KeyboardInterrupt:
-            run.interrupted = True
-            self.empty()
-        run.n_rows, run.heaviest = self.examples.count, self.examples.heaviest
-        self.note(run)
-        return run
+    def epoch(self) -> Epoch:
+        native = self.learner.native
+        mistakes, updates = native.mistakes, native.updates
+        if self.ratchet and not self.counted:
+            self.errors, self.counted = self.count_errors(self.learner), True
+        for visit in self.examples.epoch():
+            self.visit(visit)
+            if not self.errors:
+                break
+        made = native.updates - updates
+        counts: Record = {"mistakes": native.mistakes - mistakes, "updates": made}
+        counts |= {"errors": self.errors} if self.ratchet else {}
+        return Epoch(not self.errors if self.ratchet else not made, counts | {"run": self.streak.longest})
 
-    def note(self, run: Run) -> None:
-        """Write into the ledger what was learned from. A pocket without an error ends an epoch early."""
+    def finish(self, run: Run) -> None:
+        """Note in the ledger what was learned from. A pocket without an error ends an epoch early."""
+        self.empty()
         examples = self.examples
+        run.n_rows, run.heaviest = examples.count, examples.heaviest
         call = Call(
             Seen.of(self.digest),
             examples.copies(len(run.history) + run.interrupted),
@@ -264,7 +259,7 @@ class Filling:
         )
         self.model.ledger = self.model.ledger.after(call)
 
-    def visit(self, visit: Visit, *, ratchet: bool) -> None:
+    def visit(self, visit: Visit) -> None:
         """Learn from these rows, and look at weights whenever they have the longest run."""
         native, streak, at = self.learner.native, self.streak, visit.begin
         while at < visit.end:
@@ -278,15 +273,15 @@ class Filling:
                 continue
             streak.looked = True
             self.looks += 1
-            errors = self.count_errors(self.learner, self.errors) if ratchet else math.inf
-            if errors < self.errors or not ratchet:
+            errors = self.count_errors(self.learner, self.errors) if self.ratchet else math.inf
+            if errors < self.errors or not self.ratchet:
                 self.pocket, self.errors = self.learner.copy(), errors
                 streak.held, streak.longest = True, streak.run
                 self.replaced += 1
                 if not errors:
                     return
 
-    def count_errors(self, learner: Learner, limit: float = math.inf, *, by_weight: bool = True) -> float:
+    def count_errors(self, learner: Weights, limit: float = math.inf, *, by_weight: bool = True) -> float:
         """The weight of the rows that are wrong; no further than to `limit`.
 
         R stays that of the rows with their weights, which a look at the rows without them does not know.
@@ -319,9 +314,8 @@ class Filling:
         self.learner.set_weights(self.pocket.coef(), self.pocket.intercept())
         self.learner.native.step_sum = self.pocket.native.step_sum
 
-    def settle(self, run: Run) -> None:
+    def judge(self, run: Run) -> None:
         """What the weights in the pocket come to on all rows."""
-        self.empty()
         weights, kept = self.examples.weights, self.examples.kept
         total = float(
             self.examples.count if weights is None else np.sum(weights if kept is None else weights[kept])
@@ -329,11 +323,6 @@ class Filling:
         Fitting(self.model, self.examples, self.plan).judge(run)
         self.risk = self.count_errors(self.learner) / total
         run.training_errors = int(self.count_errors(self.learner, by_weight=False))
-
-
-def _line(record: Record) -> str:
-    text = f"epoch {record['epoch']:4.0f}: {record['mistakes']:9,.0f} mistakes  run {record['run']:9,.0f}"
-    return text + (f"  errors in the pocket {record['errors']:,.6g}" if "errors" in record else "")
 
 
 document(Pocket, Pocket._names, POCKET_PARAMETERS)

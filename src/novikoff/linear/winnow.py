@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
-import time
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -14,9 +13,12 @@ from novikoff.classifier import RowClassifier, generator
 from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.labels import Classes
 from novikoff.parameters.table import WINNOW_PARAMETERS, default, document
-from novikoff.training.linear import ArrayExamples, Plan, Record, Visit
+from novikoff.training.examples import ArrayExamples, Visit
+from novikoff.training.loop import Epoch, Learner, train
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats, Ints, Learner, Settings, UnsortedIndices, raise_problem
+from novikoff.training.weights import Floats, Ints, Settings, UnsortedIndices, Weights, raise_problem
 
 REACH = 500  # weights stay between 2**-REACH and 2**REACH
 
@@ -143,13 +145,12 @@ class Winnow(RowClassifier):
             self._check_pair()
             X = self._finite(X)
             self._begin(raw, X, Classes(classes))
-            plan = Plan(int(self.max_epochs), self.order, generator(self.random_state))
+            rng = generator(self.random_state)
+            plan = Plan(
+                int(self.max_epochs), self.order, rng, verbose=int(self.verbose), callback=self.callback
+            )
             examples = ArrayExamples(X, labels, None, plan)
-            for _ in range(plan.max_epochs):
-                record = self._pass(examples.epoch())
-                stop = self.callback is not None and self.callback(record) is True
-                if self.converged_ or stop:
-                    break
+            self._set_run(train(_Multiplying(self, examples), plan))
             return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -172,11 +173,10 @@ class Winnow(RowClassifier):
             X = self._finite(X)
             if not begun:
                 self._begin(raw, X, known)
-            else:
-                self._start_history()
-                if not self.exponents_.flags.writeable:  # loaded from a read-only map
-                    self.exponents_ = self.exponents_.copy()
-            self._pass(ArrayExamples(X, labels, None, Plan(order="cyclic")).each())
+            elif not self.exponents_.flags.writeable:  # loaded from a read-only map
+                self.exponents_ = self.exponents_.copy()
+            plan = Plan(1, "cyclic", verbose=int(self.verbose))
+            self._set_run(train(_Multiplying(self, ArrayExamples(X, labels, None, plan)), plan))
             return self
 
     def _theta(self) -> float:
@@ -188,7 +188,7 @@ class Winnow(RowClassifier):
 
     def _finite(self, X: Any) -> Any:
         """X, checked: finite, in order, and not negative where weights are plain."""
-        learner = Learner(2, X.shape[1], Settings())
+        learner = Weights(2, X.shape[1], Settings())
         try:
             problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
             raise_problem(problem, row, X)
@@ -214,17 +214,16 @@ class Winnow(RowClassifier):
         alpha, reach = float(self.alpha), self.reach_
         self._powers = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
         self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = 0
-        self._start_history()
 
-    def _start_history(self) -> None:
-        self.history_: list[Record] = []
-        self.n_epochs_, self.converged_ = 0, False
+    def _set_run(self, run: Run) -> None:
+        self.history_, self.n_epochs_, self.converged_ = run.history, len(run.history), run.converged
+        if run.interrupted:
+            raise KeyboardInterrupt
 
-    def _pass(self, visits: Any) -> Record:
+    def _pass(self, visits: Iterator[Visit]) -> Epoch:
         """One visit to every row; what it came to."""
-        began, table = time.perf_counter(), self._powers
+        table = self._powers
         total = np.zeros(2, dtype=np.int64)
-        visit: Visit
         for visit in visits:
             for c, exponents in enumerate(self.exponents_):
                 labels = visit.labels if len(self.exponents_) == 1 else (visit.labels == c).astype(np.int32)
@@ -238,14 +237,8 @@ class Winnow(RowClassifier):
         self.n_mistakes_ += mistakes
         self.n_promotions_ += promotions
         self.n_demotions_ += demotions
-        self.n_epochs_ += 1
-        self.converged_ = not mistakes
-        record: Record = {"epoch": self.n_epochs_, "mistakes": mistakes, "promotions": promotions}
-        record |= {"demotions": demotions, "seconds": time.perf_counter() - began}
-        self.history_.append(record)
-        if self.verbose:
-            print(f"epoch {self.n_epochs_:4}: {mistakes:9,} mistakes", file=sys.stderr)
-        return record
+        counts = {"mistakes": mistakes, "promotions": promotions, "demotions": demotions}
+        return Epoch(not mistakes, counts)
 
     # -- what was learned ----------------------------------------------------------------------------
     def _fitted(self, name: str) -> Ints:
@@ -292,6 +285,19 @@ class Winnow(RowClassifier):
             True  # of what it is not made for: few relevant features, θ far from 0
         )
         return tags
+
+
+class _Multiplying(Learner):
+    """A Winnow under training."""
+
+    def __init__(self, winnow: Winnow, examples: ArrayExamples) -> None:
+        self.winnow, self.examples = winnow, examples
+
+    def epoch(self) -> Epoch:
+        return self.winnow._pass(self.examples.epoch())
+
+    def judge(self, run: Run) -> None:
+        """Winnow's bound is about its mistakes; there is no margin to look at."""
 
 
 def disjunction_bound(n: int, r: int) -> float:

@@ -21,8 +21,8 @@ from novikoff.exact.outward import at_most
 from novikoff.modelfile.container import Arrays, Facts
 from novikoff.parameters.table import MULTICLASS, RULES, TIES
 from novikoff.training.ledger import Ledger
-from novikoff.training.linear import Record, Run
-from novikoff.training.weights import Floats, Learner, Model, Settings
+from novikoff.training.run import Record, Run
+from novikoff.training.weights import Floats, Model, Settings, Weights
 
 State = tuple[Facts, Arrays]
 
@@ -265,7 +265,7 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     return model
 
 
-def _set_counts(learner: Learner, part: Facts, used: Rows | None) -> None:
+def _set_counts(learner: Weights, part: Facts, used: Rows | None) -> None:
     native = learner.native
     for name in ("visits", "mistakes", "updates", "most_stored"):
         setattr(native, name, count(part, name))

@@ -33,7 +33,9 @@ from novikoff.proof.minnorm import nearest
 from novikoff.proof.problem import Pairs, Problem, one_blas_thread, read_problem
 from novikoff.proof.verdicts import Separable
 from novikoff.proof.wholes import distance, margin
-from novikoff.training.linear import CALL_BYTES, Plan, fit
+from novikoff.training.examples import CALL_BYTES
+from novikoff.training.linear import fit
+from novikoff.training.plan import Plan
 from novikoff.training.weights import Floats, Settings, threads, width
 
 Watch = Callable[[str, float | None], object]

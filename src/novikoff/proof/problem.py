@@ -34,10 +34,10 @@ from novikoff.training.weights import (
     Enclosure,
     Floats,
     Ints,
-    Learner,
     Scorer,
     Settings,
     UnsortedIndices,
+    Weights,
     enclosed_square,
     raise_problem,
 )
@@ -325,7 +325,7 @@ class Problem:
     ) -> Smallest:
         """The same for weights as estimators have them."""
         settings = Settings(ties=ties, bias_square=self._bias_square)
-        learner = Learner(self.n_classes, self.n_features, settings)
+        learner = Weights(self.n_classes, self.n_features, settings)
         learner.set_weights(coef, intercept)
         problem, at, value, row, _, wrong, least = _core.smallest(
             learner.native, rows_of(self.X), self.labels, self.weights, None, 0, self.n_rows, False, stop
@@ -408,6 +408,6 @@ def read_problem(
 
 
 def _check_values(X: Any) -> None:
-    learner = Learner(2, X.shape[1], Settings())
+    learner = Weights(2, X.shape[1], Settings())
     problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
     raise_problem(problem, row, X)

@@ -43,7 +43,11 @@ from novikoff.proof.rational import Relation, alternative, for_rows, is_relation
 from novikoff.proof.verdicts import ByPair, Inseparable, Separable, Undecided, Verdict
 from novikoff.proof.wholes import distance, least, margin, wholes
 from novikoff.proof.working_set import WorkingSet
-from novikoff.training.linear import ArrayExamples, Fitting, Plan, Record
+from novikoff.training.examples import ArrayExamples
+from novikoff.training.linear import Fitting
+from novikoff.training.loop import train
+from novikoff.training.plan import Plan
+from novikoff.training.run import Record
 from novikoff.training.weights import Floats, Model, Settings
 
 __all__ = ["Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"]
@@ -397,7 +401,8 @@ class _Search:
         plan = Plan(max_epochs=epochs, order="cyclic", callback=after, record_updates=True)
         if problem.dimension < 5000:
             seen[bytes(8 * (model.learners[0].weights.size + model.learners[0].bias.size))] = 0
-        run = Fitting(model, ArrayExamples(problem.X, problem.labels, None, plan, model), plan).run()
+        examples = ArrayExamples(problem.X, problem.labels, None, plan, model)
+        run = train(Fitting(model, examples, plan), plan)
         pairs = np.concatenate([p for p, _ in counts]) if counts else np.zeros(0, dtype=np.int64)
         if len(pairs):
             which, times = np.unique(pairs, return_counts=True)

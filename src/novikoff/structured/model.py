@@ -17,8 +17,8 @@ from novikoff.modelfile.container import Arrays, Facts, pack_text, read_file, un
 from novikoff.structured import training as learning
 from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.weights import ArrayLearner, Floats, Learner, NamedLearner, Weights, dot
-from novikoff.training.linear import Record, Run
 from novikoff.training.report import Report
+from novikoff.training.run import Record, Run
 
 # Problems that a file can name; loaded only when one does.
 SHIPPED = {
@@ -44,7 +44,7 @@ class StructuredModel:
         The weights that predict: the last ones, or their mean.
     parameters : dict
         How it was trained, as far as JSON can say it.
-    run : novikoff.training.linear.Run
+    run : novikoff.training.run.Run
         What training did; the report is made from it.
 
     Examples

@@ -18,8 +18,9 @@ from novikoff.structured import training as learning
 from novikoff.structured.model import StructuredModel
 from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.weights import Learner
-from novikoff.training.linear import Plan, Run
+from novikoff.training.plan import Plan
 from novikoff.training.report import Report
+from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 
 

@@ -33,8 +33,6 @@ With an inexact decoder an epoch without updates is "consistent", and no more is
 from __future__ import annotations
 
 import math
-import sys
-import time
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -44,8 +42,12 @@ import numpy as np
 from novikoff.exact.outward import UNIT, at_least, at_most, margin_down
 from novikoff.structured.problem import Structure, Violation
 from novikoff.structured.weights import Learner, learner_for
-from novikoff.training.linear import Order, Plan, Record, Run, record_line
+from novikoff.training import loop
+from novikoff.training.examples import Order
+from novikoff.training.held_out import hold_out
+from novikoff.training.plan import Plan
 from novikoff.training.report import Report
+from novikoff.training.run import Run
 
 SHAKES = (2.0**20, 2.0**27)  # M: how much of w beside v, from a rough look to a close one
 INVALID = "some updates were by outputs that scored less than the right one, and the theorem needs none"
@@ -53,8 +55,8 @@ PARTS = "γ being that of the parts of outputs as well"
 ROUNDING = 2.0**-40  # w·Δ above this share of Σ|w·Δ| is no matter of rounding
 
 
-class Fitting:
-    """One fit under way: a learner, the examples, and how far it has come."""
+class Fitting(loop.Learner):
+    """Weights of a structure under training, and the examples."""
 
     def __init__(
         self, learner: Learner, structure: Structure, X: Any, Y: Any, n: int, plan: Plan, *, average: bool
@@ -66,47 +68,32 @@ class Fitting:
         self.shaken: dict[tuple[float, int], Any] = {}  # weights that were shaken
         self.witness: Learner | None = None  # strict weights, where some were found
         if plan.early_stopping:
-            drawn = plan.rng.permutation(n)
-            size = math.ceil(plan.validation_fraction * n)
-            if size >= n:
-                raise ValueError(
-                    f"early_stopping holds out {plan.validation_fraction:g} of the examples, but there are "
-                    f"only {n}: give more, or a smaller validation_fraction."
-                )
-            self.held_out, self.rows = np.sort(drawn[:size]), np.sort(drawn[size:])
+            self.rows, self.held_out = hold_out(
+                [self.rows], plan.validation_fraction, plan.rng, "of the examples"
+            )
+            self.holds_out = True
 
     # -- epochs
-    def run(self) -> Run:
-        plan, learner = self.plan, self.learner
-        run = Run(n_rows=len(self.rows))
-        best, best_learner, since_best = -1.0, None, 0
-        try:
-            for epoch in range(plan.max_epochs):
-                started, before = time.perf_counter(), (learner.mistakes, learner.updates)
-                run.converged = self._worst_epoch() if plan.order == "worst" else self._epoch()
-                record = self._record(epoch, before, time.perf_counter() - started)
-                run.history.append(record)
-                if self.held_out is not None:
-                    record["validation_score"] = score = self._held_out_score()
-                    since_best = 0 if score > best else since_best + 1
-                    if score > best:
-                        best, best_learner = score, learner.copy()
-                if plan.verbose:
-                    print(record_line(record), file=sys.stderr)
-                stop = plan.callback is not None and plan.callback(record) is True
-                if run.converged or stop or since_best >= plan.n_epochs_no_change:
-                    break
-            if best_learner is not None and since_best:
-                learner.restore(best_learner)
-            self.judge(run)
-        except KeyboardInterrupt:
-            run.interrupted = True
-        return run
+    def epoch(self) -> loop.Epoch:
+        learner = self.learner
+        mistakes, updates = learner.mistakes, learner.updates
+        if self.plan.order == "worst":
+            converged = self._worst_epoch()
+        else:
+            for i in self._visits():
+                self.visit(i)
+            converged = learner.updates == updates
+        counts = {"mistakes": learner.mistakes - mistakes, "updates": learner.updates - updates}
+        return loop.Epoch(converged, counts | {"norm": learner.norm()})
 
-    def _record(self, epoch: int, before: tuple[int, int], seconds: float) -> Record:
-        mistakes, updates = self.learner.mistakes - before[0], self.learner.updates - before[1]
-        counts = {"epoch": epoch + 1, "mistakes": mistakes, "updates": updates}
-        return counts | {"norm": self.learner.norm(), "seconds": seconds}
+    def snapshot(self) -> Learner:
+        return self.learner.copy()
+
+    def restore(self, snapshot: Learner) -> None:
+        self.learner.restore(snapshot)
+
+    def finish(self, run: Run) -> None:
+        run.n_rows = len(self.rows)
 
     def _visits(self) -> Iterator[int]:
         rows, rng = self.rows, self.plan.rng
@@ -114,13 +101,6 @@ class Fitting:
             every = len(rows) == self.n
             rows = rng.permutation(len(rows)) if every else rng.permutation(rows)
         return iter(rows.tolist())
-
-    def _epoch(self) -> bool:
-        """Visit every example once; whether nothing was updated."""
-        before = self.learner.updates
-        for i in self._visits():
-            self.visit(i)
-        return self.learner.updates == before
 
     def _worst_epoch(self) -> bool:
         """As many updates as there are examples, each of the most violated; whether none is any more.
@@ -171,7 +151,7 @@ class Fitting:
         """The weights that predict."""
         return self.learner.averaged() if self.average else self.learner.weights
 
-    def _held_out_score(self) -> float:
+    def held_out_score(self) -> float:
         assert self.held_out is not None
         return score(self.structure, self.predictor(), self.X, self.Y, self.held_out)
 
@@ -264,7 +244,7 @@ def fit(
     """
     learner = begin(structure, X, Y, n)
     fitting = Fitting(learner, structure, X, Y, n, plan, average=average)
-    return learner, fitting.run(), fitting.witness
+    return learner, loop.train(fitting, plan), fitting.witness
 
 
 def learn(
@@ -275,15 +255,9 @@ def learn(
     learner = fresh if earlier is None else earlier.copy()
     if type(fresh) is not type(learner):
         raise TypeError("features(x, y) are not of the form that was learned from: fit a clone.")
-    fitting = Fitting(learner, structure, X, Y, n, Plan(order="cyclic"), average=average)
-    run, started = Run(n_rows=n, as_given=True), time.perf_counter()
-    before = learner.mistakes, learner.updates
-    try:
-        run.converged = fitting._epoch()
-    except KeyboardInterrupt:
-        run.interrupted = True
-    run.history.append(fitting._record(0, before, time.perf_counter() - started))
-    return learner, run
+    plan = Plan(1, "cyclic")
+    fitting = Fitting(learner, structure, X, Y, n, plan, average=average)
+    return learner, loop.train(fitting, plan, Run(as_given=True), judged=False)
 
 
 def score(structure: Structure, w: Any, X: Any, Y: Any, rows: Any) -> float:

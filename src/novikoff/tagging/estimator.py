@@ -20,8 +20,9 @@ from novikoff.tagging import training as tagging
 from novikoff.tagging.sequences import Floats
 from novikoff.tagging.tagger import Tagger
 from novikoff.tagging.templates import Templates
-from novikoff.training.linear import Plan, Run
+from novikoff.training.plan import Plan
 from novikoff.training.report import Report
+from novikoff.training.run import Run
 
 
 class TaggerEstimator(BaseEstimator):  # type: ignore[misc]

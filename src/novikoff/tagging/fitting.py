@@ -10,7 +10,7 @@ from novikoff.tagging.chain import ChainWeights
 from novikoff.tagging.features import SequenceFeatures
 from novikoff.tagging.sequences import Ids, Sequences
 from novikoff.tagging.tagger import Labels, Tagger
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 
 
 def train(

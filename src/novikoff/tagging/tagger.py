@@ -20,8 +20,8 @@ from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.sequences import Floats, Sequences
-from novikoff.training.linear import Record, Run
 from novikoff.training.report import Report
+from novikoff.training.run import Record, Run
 
 Labels = npt.NDArray[Any]
 
@@ -53,7 +53,7 @@ class Tagger:
         Features that training met; a file has only those with a weight.
     parameters : dict
         How it was trained, as far as JSON can say it.
-    run : novikoff.training.linear.Run, optional
+    run : novikoff.training.run.Run, optional
         What training did.
     name, order : str
         What the report calls the model and the order of the sentences.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,10 +15,14 @@ import numpy as np
 from novikoff.exact.outward import UNIT, at_least, at_most, margin_down, root_up
 from novikoff.tagging.chain import ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
-from novikoff.training.linear import Plan, Record, Run, record_line
+from novikoff.training import loop
+from novikoff.training.held_out import hold_out
+from novikoff.training.plan import Plan
 from novikoff.training.report import Report
+from novikoff.training.run import Record, Run
 from novikoff.training.weights import Enclosure, threads
 
+COUNTED = ("mistakes", "updates", "wrong_tokens")
 ELEMENTS = 1 << 20  # more than an update of one sentence changes
 LEAST = 2.0**-500  # a value of a feature; what is smaller leaves ‖w‖ and R at 0
 CALL_WORK = 2e8  # multiplications of one native call: a part of a second, then Python may interrupt
@@ -94,74 +96,59 @@ def fit(weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> tuple[R
     With early stopping some sentences are held out, and the weights of the epoch that labelled most of their
     tokens right are kept. An interrupt ends the run where it is, with weights that can be used.
     """
-    kept, held = _split(len(x), plan)
-    held_out = None if held is None else subset(x, labels, held)
-    run = Run(n_rows=len(x) if kept is None else len(kept))
-    n, best, since_best = run.n_rows, -1.0, 0
-    best_weights: ChainWeights | None = None
-    try:
-        for number in range(plan.max_epochs):
-            started, before = time.perf_counter(), replace(weights.counts)
-            order = kept
-            if plan.order == "shuffle":
-                order = plan.rng.permutation(n) if kept is None else kept[plan.rng.permutation(n)]
-            epoch(weights, x, labels, order)
-            record = _record(weights.counts, before, number + 1, time.perf_counter() - started)
-            run.history.append(record)
-            run.converged = record["updates"] == 0
-            if held_out is not None:
-                score = _accuracy(scorer(weights), *held_out, plan.n_jobs)
-                record["validation_score"] = score
-                since_best = 0 if score > best else since_best + 1
-                if score > best:
-                    best, best_weights = score, weights.copy()
-            if plan.verbose:
-                print(record_line(record), file=sys.stderr)
-            stop = plan.callback is not None and plan.callback(record) is True
-            if run.converged or stop or (held_out is not None and since_best >= plan.n_epochs_no_change):
-                break
-        if best_weights is not None and since_best:
-            _restore(weights, best_weights)
-    except KeyboardInterrupt:
-        run.interrupted = True
-    return run, kept
+    fitting = Fitting(weights, x, labels, plan)
+    return loop.train(fitting, plan, judged=False), fitting.kept
 
 
 def learn(weights: ChainWeights, x: Sequences, labels: Ids) -> Run:
     """One pass over the sentences as they come, going on from `weights` in place."""
-    run, started, before = (
-        Run(n_rows=len(x), as_given=True),
-        time.perf_counter(),
-        replace(weights.counts),
-    )
-    try:
-        epoch(weights, x, labels)
-    except KeyboardInterrupt:
-        run.interrupted = True
-    run.history.append(_record(weights.counts, before, 1, time.perf_counter() - started))
-    run.converged = run.history[0]["updates"] == 0
-    return run
+    plan = Plan(1, "cyclic")
+    return loop.train(Fitting(weights, x, labels, plan), plan, Run(as_given=True), judged=False)
 
 
-def _record(now: Counts, before: Counts, number: int, seconds: float) -> Record:
-    made = {
-        name: getattr(now, name) - getattr(before, name) for name in ("mistakes", "updates", "wrong_tokens")
-    }
-    return {"epoch": number, **made, "norm": math.sqrt(now.norm2), "seconds": seconds}
+class Fitting(loop.Learner):
+    """A chain's weights under training, and the sentences."""
 
+    def __init__(self, weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> None:
+        self.weights, self.x, self.labels, self.plan = weights, x, labels, plan
+        self.kept: Offsets | None = None  # the sentences that are learned from; None: all
+        if plan.early_stopping:
+            every = np.arange(len(x))
+            self.kept, held = hold_out([every], plan.validation_fraction, plan.rng, "of the sentences")
+            self.held_out, self.holds_out = subset(x, labels, held), True
 
-def _split(n: int, plan: Plan) -> tuple[Offsets | None, Offsets | None]:
-    """Sentences to learn from (None: all) and to hold out (None: none)."""
-    if not plan.early_stopping:
-        return None, None
-    count = max(round(n * plan.validation_fraction), 1)
-    if count >= n:
-        raise ValueError(
-            f"early_stopping holds out {count} of {n} sentences, which leaves none to learn from: give more "
-            "sentences, or a smaller validation_fraction."
+    def epoch(self) -> loop.Epoch:
+        order, rng, n, before = self.kept, self.plan.rng, self.n_rows, replace(self.weights.counts)
+        if self.plan.order == "shuffle":
+            order = rng.permutation(n) if self.kept is None else self.kept[rng.permutation(n)]
+        epoch(self.weights, self.x, self.labels, order)
+        now = self.weights.counts
+        counts: Record = {name: getattr(now, name) - getattr(before, name) for name in COUNTED}
+        return loop.Epoch(counts["updates"] == 0, counts | {"norm": math.sqrt(now.norm2)})
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.x) if self.kept is None else len(self.kept)
+
+    def held_out_score(self) -> float:
+        return _accuracy(scorer(self.weights), *self.held_out, self.plan.n_jobs)
+
+    def snapshot(self) -> ChainWeights:
+        return self.weights.copy()
+
+    def restore(self, snapshot: ChainWeights) -> None:
+        weights, best = self.weights, snapshot
+        counts, dropped = weights.counts, weights.counts.updates - best.counts.updates
+        vars(weights).update(vars(best))
+        weights.counts = replace(
+            counts, visits=best.counts.visits, norm2=best.counts.norm2, dropped=counts.dropped + dropped
         )
-    shuffled = plan.rng.permutation(n)
-    return np.sort(shuffled[count:]), np.sort(shuffled[:count])
+
+    def finish(self, run: Run) -> None:
+        run.n_rows = self.n_rows
+
+    def judge(self, run: Run) -> None:
+        judge(scorer(self.weights, last=True), self.x, self.labels, run)
 
 
 def _accuracy(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None) -> float:
@@ -185,18 +172,6 @@ def _spans(at: Offsets, chosen: Offsets) -> Offsets:
     if not len(ends):
         return np.zeros(0, dtype=np.int64)
     return np.asarray(np.arange(ends[-1]) + np.repeat(at[chosen] - (ends - lengths), lengths), dtype=np.int64)
-
-
-def _restore(weights: ChainWeights, best: ChainWeights) -> None:
-    """Back to the best epoch's weights. The counts stay: they are of the whole run."""
-    counts, dropped = weights.counts, weights.counts.updates - best.counts.updates
-    vars(weights).update(vars(best))
-    weights.counts = replace(
-        counts,
-        visits=best.counts.visits,
-        norm2=best.counts.norm2,
-        dropped=counts.dropped + dropped,
-    )
 
 
 def scorer(weights: ChainWeights, pairs: Pairs | None = None, *, last: bool = False) -> Scorer:

@@ -30,8 +30,9 @@ from novikoff.proof.problem import Problem, read_problem
 from novikoff.proof.separability import Inseparable, decide
 from novikoff.theory import hindsight
 from novikoff.training import linear as training
+from novikoff.training.examples import not_all_one
 from novikoff.training.ledger import INDEPENDENT, OTHER_ROWS, WEIGHTED, Ledger, Seen
-from novikoff.training.linear import Plan
+from novikoff.training.plan import Plan
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Model, Settings
 
@@ -458,7 +459,7 @@ class _Teller:
         self.R = problem.radius()
         self.square = problem.radius_square()
         self.heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
-        self.weighted = training.not_all_one(problem.weights)
+        self.weighted = not_all_one(problem.weights)
 
     def _margin(self, problem: Problem) -> MaxMargin:
         return solve_margin(

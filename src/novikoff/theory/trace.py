@@ -38,9 +38,9 @@ from novikoff.proof.maxmargin import solve as solve_margin
 from novikoff.proof.problem import Problem, read_problem
 from novikoff.theory.hindsight import UNIT, best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
-from novikoff.training.linear import CALL_BYTES
+from novikoff.training.examples import CALL_BYTES
 from novikoff.training.summary import theorem
-from novikoff.training.weights import Floats, Ints, Learner, Settings, raise_problem
+from novikoff.training.weights import Floats, Ints, Settings, Weights, raise_problem
 
 Counts = npt.NDArray[np.int64]
 
@@ -261,7 +261,7 @@ class _Run:
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
-        self.learner = Learner(problem.n_classes, problem.n_features, settings)
+        self.learner = Weights(problem.n_classes, problem.n_features, settings)
         self.native = self.learner.native
         self.native.record_updates()
         self.rows = rows_of(problem.X)

@@ -15,7 +15,9 @@ from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Csr
 from novikoff.data.sources.features import Features, NumberedFeatures
 from novikoff.proof.problem import Problem
-from novikoff.training.linear import Plan, Run, fit
+from novikoff.training.linear import fit
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.weights import Model, Settings
 
 Counts = npt.NDArray[np.int64]

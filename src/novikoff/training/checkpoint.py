@@ -203,6 +203,7 @@ class Checkpoint(Keeping):
         passing.scaling, passing.class_weight, passing.surveyed = scaling, weight, surveyed
         passing.heaviest, passing.visited, passing.skip = heaviest, visited, rows
         fitting.model, fitting.history, passing.epochs = model, history, len(history)
+        fitting.checked = passing.epochs > 0
         fitting.before = before[0], before[1]
         fitting.began, fitting.settled_at, passing.weighted = began, settled, weighted
         if seen is None:  # a checkpoint of an earlier version

@@ -1,4 +1,4 @@
-"""Drivers: epochs, order, stopping, history and the verdict. No scikit-learn.
+"""How linear weights are learned from rows: one epoch, the most violated row, the verdict.
 
 `fit` trains a fresh model and gives it up on error, so that nothing half-trained is ever seen;
 `learn` continues a model in place after checking everything it is about to read.
@@ -7,243 +7,45 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import check_mapped, in_order, is_memory_mapped, row_bytes, rows_of, some_rows
+from novikoff.data.arrays import check_mapped, in_order, row_bytes, rows_of
 from novikoff.exact.outward import UNIT, down, margin_down
+from novikoff.training import loop
+from novikoff.training.examples import (
+    CALL_BYTES,
+    ArrayExamples,
+    Examples,
+    Order,
+    Visit,
+    not_all_one,
+    weighted,
+)
 from novikoff.training.ledger import Call, Seen
+from novikoff.training.plan import Plan
+from novikoff.training.run import Record, Run
 from novikoff.training.weights import (
     Floats,
     Ints,
-    Learner,
     Model,
     Settings,
     UnsortedIndices,
+    Weights,
     raise_problem,
     threads,
 )
 
-Order = npt.NDArray[np.int64]
-Record = dict[str, Any]
-
 TINY = 2.0**-960  # products that are that small may have been rounded to 0 on the way
-CALL_BYTES = 1 << 26  # memory one native call goes over: a small part of a second, then Python may interrupt
 COUNTED = ("mistakes", "updates")
-BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
-
-
-@dataclass
-class Plan:
-    """How to go over the rows, and when to stop."""
-
-    max_epochs: int = 1000
-    order: str = "shuffle"
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    n_epochs_no_change: int = 5
-    n_jobs: int | None = None
-    verbose: int = 0
-    callback: Callable[[Record], Any] | None = None
-    record_updates: bool = False
-
-
-@dataclass
-class Run:
-    """What a fit did."""
-
-    history: list[Record] = field(default_factory=list)
-    converged: bool = False
-    interrupted: bool = False
-    verdict: str = "undecided"
-    consistent: bool | None = None  # no training error under the tie rule; None: not looked at
-    margin: float = math.nan  # of the witness, rounded down
-    v_square: float = math.nan  # ‖v‖² of the witness scaled to a smallest product of 1: 1/margin², rounded up
-    unit_margin: float = math.nan  # the margin with every row scaled to norm 1
-    witness: tuple[Floats, Floats] | None = None
-    training_errors: int | None = None
-    n_rows: int = 0
-    as_given: bool = False  # rows in the order they came, whatever the model says (partial_fit, sources)
-    heaviest: float = 1.0  # the largest weight of a row
-    shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
-    n_shards: int = 0  # on how many shards weights were mixed
-    mixed: float = 0.0  # and then Σ μ·k: what the rule's bound speaks of, each shard's by its mixing weight
-    whole_values: bool = False  # of a kernel: they are whole numbers, so that none of them was rounded
-    call: Call | None = None  # what a run on shards adds to the ledger of its model
-
-    @property
-    def judged(self) -> bool:
-        """Whether the last weights were put beside the rows of this run."""
-        return self.consistent is not None or not math.isnan(self.margin)
-
-
-# ---- what is visited ---------------------------------------------------------------------------------
-class Visit(NamedTuple):
-    """Rows for one native call: those of `order` from `begin` to `end`, or of X itself without one."""
-
-    X: Any
-    rows: _core.Rows
-    labels: Ints
-    weights: Floats | None
-    order: Order | None
-    begin: int
-    end: int
-    where: Callable[[int], str] | None = None  # what messages call a row; None: by its number
-
-
-def weighted(weights: Floats | None) -> Order | None:
-    """The rows that have a weight; None for all of them."""
-    return None if weights is None or weights.all() else np.flatnonzero(weights).astype(np.int64)
-
-
-def not_all_one(weights: Floats | None) -> bool:
-    """Whether a row that is learned from has another weight than 1."""
-    return weights is not None and bool(((weights != 1) & (weights != 0)).any())
-
-
-class Examples(ABC):
-    """What a fit goes over, again and again: arrays, or the blocks of a source."""
-
-    heaviest: float  # the largest weight of a row
-    weighted = False  # whether a weight is not 1
-    turned = False  # whether rows were noted as those of the first class that turned out to be the second's
-    digest: _core.Digest | None = None  # of the rows, while the first epoch goes over them
-    shuffled_in_blocks = 0  # rows a block, where only blocks and what is in them are shuffled
-    held_out: tuple[Any, Ints] | None = None  # rows that judge when to stop
-    can_repeat = True  # whether there can be a second pass
-
-    @abstractmethod
-    def epoch(self, model: Model) -> Iterator[Visit]:
-        """Every row once, in the order of learning. The model may grow between two visits."""
-
-    @abstractmethod
-    def each(self) -> Iterator[Visit]:
-        """Every row once, as they lie."""
-
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """Rows that an epoch visits, once one has been completed."""
-
-    @abstractmethod
-    def errors(self, model: Model) -> int | None:
-        """Rows that the averaged weights get wrong; None where counting them is not worth a pass."""
-
-    def copies(self, epochs: int) -> int:
-        """How often one row was visited, at most, in so many epochs."""
-        return epochs
-
-    def aside(self) -> Seen:
-        """The rows held out, as a ledger knows them."""
-        return Seen()
-
-
-class ArrayExamples(Examples):
-    """Rows of a matrix; those of weight 0 are left out."""
-
-    def __init__(
-        self, X: Any, labels: Ints, weights: Floats | None, plan: Plan, model: Model | None = None
-    ) -> None:
-        self.X, self.labels, self.weights, self.plan = X, labels, weights, plan
-        self.kept = weighted(weights)
-        if plan.early_stopping:
-            self._hold_out()
-        self.rows = rows_of(X)
-        self.heaviest = 1.0 if weights is None else float(weights.max())
-        self.weighted = not_all_one(weights)
-        self.times: Order | None = None  # visits by row, where some have more than one an epoch
-        size = row_bytes(X)
-        n_classes = 1 if model is None else model.n_classes
-        self.per_call = max(CALL_BYTES // (size * max(n_classes // 4, 1)), 1)
-        block = max(BLOCK_BYTES // size, 1) if is_memory_mapped(X) else 0
-        if plan.order == "shuffle" and block < self.count:
-            self.shuffled_in_blocks = block
-
-    def _hold_out(self) -> None:
-        """Set aside a share of every class; the rest is learned from."""
-        rows = np.arange(len(self.labels)) if self.kept is None else self.kept
-        chosen = []
-        for c in np.unique(self.labels[rows]):
-            own = rows[self.labels[rows] == c]
-            size = math.ceil(self.plan.validation_fraction * len(own))
-            if size >= len(own):
-                raise ValueError(
-                    f"early_stopping holds out {self.plan.validation_fraction:g} of every class, but a class "
-                    f"has only {len(own)} row(s): give more rows or a smaller validation_fraction."
-                )
-            chosen.append(self.plan.rng.permutation(own)[:size])
-        held = np.sort(np.concatenate(chosen))
-        self.kept = np.setdiff1d(rows, held).astype(np.int64)
-        self.held_out = some_rows(self.X, held), self.labels[held]
-        self.held = held.astype(np.int64)
-
-    @property
-    def count(self) -> int:
-        return self.X.shape[0] if self.kept is None else len(self.kept)
-
-    def _calls(self, order: Order | None, count: int) -> Iterator[Visit]:
-        for begin in range(0, count, self.per_call):
-            end = min(begin + self.per_call, count)
-            check_mapped(self.X)
-            yield Visit(self.X, self.rows, self.labels, self.weights, order, begin, end)
-
-    def each(self) -> Iterator[Visit]:
-        return self._calls(self.kept, self.count)
-
-    def epoch(self, model: Model | None = None) -> Iterator[Visit]:
-        rng, kept, count, block = self.plan.rng, self.kept, self.count, self.shuffled_in_blocks
-        if self.plan.order == "cyclic":
-            yield from self.each()
-        elif self.plan.order == "draw":
-            drawn = rng.integers(0, count, count)
-            order = drawn if kept is None else kept[drawn]
-            self.visit_again(order)
-            yield from self._calls(order, count)
-        elif block:
-            for start in rng.permutation(np.arange(0, count, block)):
-                inside = start + rng.permutation(min(block, count - start))
-                yield from self._calls(inside if kept is None else kept[inside], len(inside))
-        else:
-            order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
-            yield from self._calls(order, count)
-
-    def visit_again(self, rows: Order) -> None:
-        """Count visits of these rows, where an epoch may visit a row more than once."""
-        if self.times is None:
-            self.times = np.zeros(self.X.shape[0], dtype=np.int64)
-        np.add.at(self.times, rows, 1)
-
-    def copies(self, epochs: int) -> int:
-        return epochs if self.times is None else int(self.times.max())
-
-    def add_to(self, digest: _core.Digest) -> None:
-        """All rows that are learned from, without learning."""
-        for visit in self.each():
-            digest.add(visit.rows, visit.labels, visit.weights, visit.order, visit.begin, visit.end)
-
-    def aside(self) -> Seen:
-        if self.held_out is None:
-            return Seen()
-        digest = _core.Digest()
-        digest.add(self.rows, self.labels, self.weights, self.held, 0, len(self.held))
-        return Seen.of(digest)
-
-    def errors(self, model: Model) -> int:
-        wrong = model.scorer(averaged=True).predict(self.X, self.plan.n_jobs) != self.labels
-        return int(np.count_nonzero(wrong if self.kept is None else wrong[self.kept]))
 
 
 def learn_visit(
@@ -295,7 +97,7 @@ class Found(NamedTuple):
 def smallest(
     model: Model,
     examples: Examples,
-    learner: Learner,
+    learner: Weights,
     part: int,
     *,
     weighted: bool = True,
@@ -363,7 +165,8 @@ def fit(
         if start is not None and n_classes > model.n_classes:
             model.grow(n_classes)
         try:
-            return model, Fitting(model, ArrayExamples(X, labels, weights, plan, model), plan).run()
+            examples = ArrayExamples(X, labels, weights, plan, model)
+            return model, loop.train(Fitting(model, examples, plan), plan)
         except UnsortedIndices:
             if attempt:
                 raise
@@ -372,59 +175,33 @@ def fit(
     raise AssertionError("unreachable")
 
 
-class Fitting:
-    """One fit under way: a model, what it learns from, and how far it has come."""
+class Fitting(loop.Learner):
+    """A linear model under training: the model, what it learns from, and how far it has come."""
 
     def __init__(self, model: Model, examples: Examples, plan: Plan) -> None:
         self.model, self.examples, self.plan = model, examples, plan
-        self.history: list[Record] = []
+        self.holds_out = examples.held_out is not None
         self.before = model.total("mistakes"), model.total("updates")  # when the epoch began
         self.began: dict[int, int] = {}  # by learner: updates made when the epoch began
         self.settled_at: dict[int, int] = {}  # and when an epoch passed without one
         self.digest: _core.Digest | None = _core.Digest()  # of the rows; None: not known
+        self.checked = False  # whether an epoch has been over all rows
+        self.history: list[Record] = []  # of the epochs before, in a fit that is resumed
         self.dropped = 0  # updates made after those that early stopping kept
+        self.norm: float | None = None
         if plan.record_updates:
             for learner in model.learners:
                 learner.native.record_updates()
 
-    def run(self) -> Run:
-        plan, model, examples = self.plan, self.model, self.examples
-        run = Run(history=self.history)
-        best, best_model, since_best = -1.0, None, 0
-        try:
-            for epoch in range(len(self.history), plan.max_epochs):
-                started = time.perf_counter()
-                run.converged = self.one_epoch(epoch)
-                record = self._record(epoch, time.perf_counter() - started)
-                self.history.append(record)
-                if examples.held_out is not None:
-                    record["validation_score"] = score = self._held_out_score(*examples.held_out)
-                    since_best = 0 if score > best else since_best + 1
-                    if score > best:
-                        best, best_model = score, model.copy()
-                if plan.verbose:
-                    print(record_line(record), file=sys.stderr)
-                stop = plan.callback is not None and plan.callback(record) is True
-                stale = examples.held_out is not None and since_best >= plan.n_epochs_no_change
-                if run.converged or stop or stale:
-                    break
-            if best_model is not None and since_best:
-                self._restore(best_model)
-        except KeyboardInterrupt:
-            run.interrupted = True
-        model.ledger = model.ledger.after(self.call(run))
-        try:
-            if examples.can_repeat and not run.interrupted:
-                self.judge(run)
-        except KeyboardInterrupt:
-            run.interrupted = True
+    def finish(self, run: Run) -> None:
+        examples = self.examples
+        self.model.ledger = self.model.ledger.after(self.call(run))
         run.n_rows, run.heaviest = examples.count, examples.heaviest
         run.shuffled_in_blocks = examples.shuffled_in_blocks
-        return run
 
     def call(self, run: Run) -> Call:
         """What this fit adds to the ledger. The rows are known once an epoch has been over all of them."""
-        examples, history = self.examples, self.history
+        examples, history = self.examples, run.history
         return Call(
             Seen.of(self.digest) if history and self.digest is not None and not examples.turned else None,
             examples.copies(len(history) + run.interrupted),
@@ -436,29 +213,11 @@ class Fitting:
             dropped=self.dropped,
         )
 
-    def _record(self, epoch: int, seconds: float) -> Record:
-        mistakes, updates = (self.model.total(n) - b for n, b in zip(COUNTED, self.before, strict=True))
-        self.before = self.before[0] + mistakes, self.before[1] + updates
-        norm = self.model.norm() if updates or not self.history else self.history[-1]["norm"]
-        counts = {"epoch": epoch + 1, "mistakes": mistakes, "updates": updates}
-        return counts | {"norm": norm, "seconds": seconds}
-
     # -- one epoch
-    def one_epoch(self, epoch: int) -> bool:
-        """Learn once from the examples; whether nothing was updated. The first epoch, 0, checks the rows."""
-        examples = self.examples
-        if self.plan.order != "worst":
-            return self._epoch(epoch)
-        assert isinstance(examples, ArrayExamples)
-        if not epoch:
-            scan(self.model, examples.X, examples.rows, examples.weights, examples.kept, examples.per_call)
-            if self.digest is not None:
-                examples.add_to(self.digest)
-        return self._worst_epoch()
-
-    def _epoch(self, epoch: int) -> bool:
-        """Visit every row once."""
-        model, digest = self.model, None if epoch else self.digest
+    def epoch(self) -> loop.Epoch:
+        if self.plan.order == "worst":
+            return self._counted(self._worst_epoch())
+        model, first, digest = self.model, not self.checked, None if self.checked else self.digest
         if digest is not None and self.plan.order == "draw" and isinstance(self.examples, ArrayExamples):
             self.examples.add_to(digest)  # an epoch need not visit all of them
             digest = None
@@ -468,15 +227,27 @@ class Fitting:
             for visit in self.examples.epoch(model):
                 for k, learner in enumerate(model.learners):  # there may be more than at the visit before
                     self.began.setdefault(k, learner.native.updates)
-                learn_visit(model, visit, self.settled_at, first=not epoch, pool=pool, digest=digest)
+                learn_visit(model, visit, self.settled_at, first=first, pool=pool, digest=digest)
         self.settled_at = settled(model, self.began)
         self.began = {}
-        return len(self.settled_at) == len(model.learners)
+        return self._counted(len(self.settled_at) == len(model.learners))
+
+    def _counted(self, converged: bool) -> loop.Epoch:
+        self.checked = True
+        mistakes, updates = (self.model.total(n) - b for n, b in zip(COUNTED, self.before, strict=True))
+        self.before = self.before[0] + mistakes, self.before[1] + updates
+        if updates or self.norm is None:
+            self.norm = self.model.norm()
+        return loop.Epoch(converged, {"mistakes": mistakes, "updates": updates, "norm": self.norm})
 
     def _worst_epoch(self) -> bool:
         """Up to `count` updates, each of the row that is most violated; whether none is any more."""
         calm, examples = 0, self.examples
         assert isinstance(examples, ArrayExamples)
+        if not self.checked:
+            scan(self.model, examples.X, examples.rows, examples.weights, examples.kept, examples.per_call)
+            if self.digest is not None:
+                examples.add_to(self.digest)
         for k, learner in enumerate(self.model.learners):
             labels = self.model.labels(examples.labels, k)
             for _ in range(examples.count):
@@ -496,14 +267,18 @@ class Fitting:
         return calm == len(self.model.learners)
 
     # -- what came of it
-    def _held_out_score(self, X: Any, labels: Ints) -> float:
+    def held_out_score(self) -> float:
+        assert self.examples.held_out is not None
+        X, labels = self.examples.held_out
         predicted = self.model.scorer(averaged=self.model.settings.average).predict(X, self.plan.n_jobs)
         return float(np.mean(predicted == labels))
 
-    def _restore(self, best: Model) -> None:
-        """Back to the best epoch's weights. The counts stay: they are of the whole run."""
-        self.dropped = self.model.total("updates") - best.total("updates")
-        for learner, source in zip(self.model.learners, best.learners, strict=True):
+    def snapshot(self) -> Model:
+        return self.model.copy()
+
+    def restore(self, snapshot: Model) -> None:
+        self.dropped = self.model.total("updates") - snapshot.total("updates")
+        for learner, source in zip(self.model.learners, snapshot.learners, strict=True):
             for name in ("weights", "bias", "weight_sums", "bias_sums"):
                 mine, theirs = getattr(learner, name), getattr(source, name)
                 if mine is not None:
@@ -513,13 +288,14 @@ class Fitting:
 
     def judge(self, run: Run) -> None:
         """Check the last weights strictly and exactly against every row, up to the first that is wrong."""
-        judge(self.model, run, partial(smallest, self.model, self.examples), self.examples.errors)
+        if self.examples.can_repeat:
+            judge(self.model, run, partial(smallest, self.model, self.examples), self.examples.errors)
 
 
 class Smallest(Protocol):
     """`smallest` of a model and examples, wherever these are."""
 
-    def __call__(self, learner: Learner, part: int, **how: bool) -> Found: ...
+    def __call__(self, learner: Weights, part: int, **how: bool) -> Found: ...
 
 
 def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int | None]) -> None:
@@ -558,7 +334,7 @@ def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int 
         run.training_errors = 0
 
 
-def _lifted(learner: Learner, part: int, find: Smallest) -> Learner:
+def _lifted(learner: Weights, part: int, find: Smallest) -> Weights:
     """A copy that raises every tied score through the bias, by half of what the others can spare."""
     spare = find(learner, part, weighted=False, guarded=True, stop=False)[0]
     lifted = learner.copy()
@@ -567,15 +343,6 @@ def _lifted(learner: Learner, part: int, find: Smallest) -> Learner:
     if math.isfinite(spare):
         lifted.set_weights(learner.coef(), learner.intercept() + lift * (spare / 2))
     return lifted
-
-
-def record_line(record: Record) -> str:
-    """An epoch in one line."""
-    text = (
-        f"epoch {record['epoch']:4.0f}: {record['mistakes']:9,.0f} mistakes {record['updates']:9,.0f} updates"
-        f"  norm {record['norm']:.6g}  {record['seconds']:.3f} s"
-    )
-    return text + (f"  held out {record['validation_score']:.4f}" if "validation_score" in record else "")
 
 
 # ---- going on ----------------------------------------------------------------------------------------

@@ -22,7 +22,11 @@ from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Floats, Matrix, gather
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.linear import ArrayExamples, Examples, Fitting, Plan, Run, Visit, not_all_one, weighted
+from novikoff.training.examples import ArrayExamples, Examples, Visit, not_all_one, weighted
+from novikoff.training.linear import Fitting
+from novikoff.training.loop import train
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.weights import Model, Settings, UnsortedIndices
 
 
@@ -269,7 +273,7 @@ def fit(
             )
         fitting = examples.in_memory(scale, plan, settings, balanced=balanced)
         classes.check_two(source.name)
-        run = fitting.run()
+        run = train(fitting, plan)
     else:
         fitting, run = _fit_in_passes(examples, settings, plan, scale, balanced, checkpoint)
         if not run.interrupted:
@@ -301,7 +305,7 @@ def _fit_in_passes(
         if checkpoint is not None:
             examples.after_block = partial(checkpoint.after_block, fitting, examples)
         try:
-            return fitting, fitting.run()
+            return fitting, train(fitting, plan, Run(history=fitting.history))
         except UnsortedIndices:
             raise ValueError(
                 f"{examples.source.name}: a row has a column twice, or columns out of order. No file is read "

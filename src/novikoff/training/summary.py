@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 from novikoff.exact.outward import UNIT, at_most, down, root_up, up
-from novikoff.training.linear import Run
 from novikoff.training.report import Report
+from novikoff.training.run import Run
 from novikoff.training.weights import ORDINARY, Model, Settings
 
 

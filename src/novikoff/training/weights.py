@@ -57,7 +57,7 @@ def width(n_classes: int) -> int:
     return 1 if n_classes == 2 else -(-n_classes // 4) * 4
 
 
-class Learner:
+class Weights:
     """Weights with their native learner; `n_classes` ≥ 2."""
 
     COUNTS = (
@@ -163,7 +163,7 @@ class Learner:
         return high / steps**2
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], settings: Settings, counts: dict[str, Any]) -> Learner:
+    def from_arrays(cls, arrays: dict[str, Any], settings: Settings, counts: dict[str, Any]) -> Weights:
         """A learner on arrays that others own, called as its own are, going on from `counts`.
 
         With `n_classes` among them.
@@ -188,9 +188,9 @@ class Learner:
         for name, value in counts.items():
             setattr(self.native, name, value)
 
-    def copy(self) -> Learner:
+    def copy(self) -> Weights:
         """An independent copy."""
-        twin = object.__new__(Learner)
+        twin = object.__new__(Weights)
         state = self.__getstate__()
         twin.__setstate__({k: copied(v) if isinstance(v, np.ndarray) else v for k, v in state.items()})
         return twin
@@ -315,7 +315,7 @@ class Scorer:
         self._native, self.n_classes = native, n_classes
 
     @classmethod
-    def from_learner(cls, learner: Learner) -> Scorer:
+    def from_learner(cls, learner: Weights) -> Scorer:
         """The learner's last weights, where they lie."""
         return cls(learner.native.view(), learner.n_classes)
 
@@ -383,7 +383,7 @@ class Model:
         self.n_classes, self.n_features, self.settings = n_classes, n_features, settings
         self.apart = settings.multiclass == "ovr" and n_classes > 2
         self.learners = [
-            Learner(2 if self.apart else n_classes, n_features, settings, used)
+            Weights(2 if self.apart else n_classes, n_features, settings, used)
             for _ in range(n_classes if self.apart else 1)
         ]
         self.ledger = Ledger()
@@ -411,7 +411,7 @@ class Model:
         """Add classes that have not been seen: zero rows, ties resolved as for the new number."""
         if self.apart:
             self.learners += [
-                Learner(2, self.n_features, self.settings) for _ in range(n_classes - self.n_classes)
+                Weights(2, self.n_features, self.settings) for _ in range(n_classes - self.n_classes)
             ]
             for learner in self.learners[self.n_classes :]:
                 learner.native.visits = self.learners[0].native.visits

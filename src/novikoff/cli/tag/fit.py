@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from novikoff.tagging.conll import SentenceFile
     from novikoff.tagging.scoring import TagScores
     from novikoff.tagging.tagger import Tagger
-    from novikoff.training.linear import Plan
+    from novikoff.training.plan import Plan
     from novikoff.training.streaming import Watch
 
 
@@ -91,7 +91,7 @@ def fit(
 def _plan(learning: Learning, n_jobs: int, verbose: bool) -> Plan:
     import numpy as np
 
-    from novikoff.training.linear import Plan
+    from novikoff.training.plan import Plan
 
     return Plan(
         max_epochs=learning.max_epochs,

@@ -1,0 +1,170 @@
+"""What a run goes over, epoch after epoch: the rows of a matrix, in any order.
+
+The rows of a source are in `streaming`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import _core
+from novikoff.data.arrays import check_mapped, is_memory_mapped, row_bytes, rows_of, some_rows
+from novikoff.training.held_out import hold_out
+from novikoff.training.ledger import Seen
+from novikoff.training.plan import Plan
+from novikoff.training.weights import Floats, Ints, Model
+
+Order = npt.NDArray[np.int64]
+
+CALL_BYTES = 1 << 26  # memory one native call goes over: a small part of a second, then Python may interrupt
+BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
+
+
+class Visit(NamedTuple):
+    """Rows for one native call: those of `order` from `begin` to `end`, or of X itself without one."""
+
+    X: Any
+    rows: _core.Rows
+    labels: Ints
+    weights: Floats | None
+    order: Order | None
+    begin: int
+    end: int
+    where: Callable[[int], str] | None = None  # what messages call a row; None: by its number
+
+
+def weighted(weights: Floats | None) -> Order | None:
+    """The rows that have a weight; None for all of them."""
+    return None if weights is None or weights.all() else np.flatnonzero(weights).astype(np.int64)
+
+
+def not_all_one(weights: Floats | None) -> bool:
+    """Whether a row that is learned from has another weight than 1."""
+    return weights is not None and bool(((weights != 1) & (weights != 0)).any())
+
+
+class Examples(ABC):
+    """What a fit goes over, again and again: arrays, or the blocks of a source."""
+
+    heaviest: float  # the largest weight of a row
+    weighted = False  # whether a weight is not 1
+    turned = False  # whether rows were noted as those of the first class that turned out to be the second's
+    digest: _core.Digest | None = None  # of the rows, while the first epoch goes over them
+    shuffled_in_blocks = 0  # rows a block, where only blocks and what is in them are shuffled
+    held_out: tuple[Any, Ints] | None = None  # rows that judge when to stop
+    can_repeat = True  # whether there can be a second pass
+
+    @abstractmethod
+    def epoch(self, model: Model) -> Iterator[Visit]:
+        """Every row once, in the order of learning. The model may grow between two visits."""
+
+    @abstractmethod
+    def each(self) -> Iterator[Visit]:
+        """Every row once, as they lie."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Rows that an epoch visits, once one has been completed."""
+
+    @abstractmethod
+    def errors(self, model: Model) -> int | None:
+        """Rows that the averaged weights get wrong; None where counting them is not worth a pass."""
+
+    def copies(self, epochs: int) -> int:
+        """How often one row was visited, at most, in so many epochs."""
+        return epochs
+
+    def aside(self) -> Seen:
+        """The rows held out, as a ledger knows them."""
+        return Seen()
+
+
+class ArrayExamples(Examples):
+    """Rows of a matrix; those of weight 0 are left out."""
+
+    def __init__(
+        self, X: Any, labels: Ints, weights: Floats | None, plan: Plan, model: Model | None = None
+    ) -> None:
+        self.X, self.labels, self.weights, self.plan = X, labels, weights, plan
+        self.kept = weighted(weights)
+        if plan.early_stopping:
+            self._hold_out()
+        self.rows = rows_of(X)
+        self.heaviest = 1.0 if weights is None else float(weights.max())
+        self.weighted = not_all_one(weights)
+        self.times: Order | None = None  # visits by row, where some have more than one an epoch
+        size = row_bytes(X)
+        n_classes = 1 if model is None else model.n_classes
+        self.per_call = max(CALL_BYTES // (size * max(n_classes // 4, 1)), 1)
+        block = max(BLOCK_BYTES // size, 1) if is_memory_mapped(X) else 0
+        if plan.order == "shuffle" and block < self.count:
+            self.shuffled_in_blocks = block
+
+    def _hold_out(self) -> None:
+        """Set aside a share of every class; the rest is learned from."""
+        rows = np.arange(len(self.labels)) if self.kept is None else self.kept
+        classes = [rows[self.labels[rows] == c] for c in np.unique(self.labels[rows])]
+        kept, held = hold_out(classes, self.plan.validation_fraction, self.plan.rng, "of every class")
+        self.kept, self.held = kept.astype(np.int64), held.astype(np.int64)
+        self.held_out = some_rows(self.X, held), self.labels[held]
+
+    @property
+    def count(self) -> int:
+        return self.X.shape[0] if self.kept is None else len(self.kept)
+
+    def _calls(self, order: Order | None, count: int) -> Iterator[Visit]:
+        for begin in range(0, count, self.per_call):
+            end = min(begin + self.per_call, count)
+            check_mapped(self.X)
+            yield Visit(self.X, self.rows, self.labels, self.weights, order, begin, end)
+
+    def each(self) -> Iterator[Visit]:
+        return self._calls(self.kept, self.count)
+
+    def epoch(self, model: Model | None = None) -> Iterator[Visit]:
+        rng, kept, count, block = self.plan.rng, self.kept, self.count, self.shuffled_in_blocks
+        if self.plan.order == "cyclic":
+            yield from self.each()
+        elif self.plan.order == "draw":
+            drawn = rng.integers(0, count, count)
+            order = drawn if kept is None else kept[drawn]
+            self.visit_again(order)
+            yield from self._calls(order, count)
+        elif block:
+            for start in rng.permutation(np.arange(0, count, block)):
+                inside = start + rng.permutation(min(block, count - start))
+                yield from self._calls(inside if kept is None else kept[inside], len(inside))
+        else:
+            order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
+            yield from self._calls(order, count)
+
+    def visit_again(self, rows: Order) -> None:
+        """Count visits of these rows, where an epoch may visit a row more than once."""
+        if self.times is None:
+            self.times = np.zeros(self.X.shape[0], dtype=np.int64)
+        np.add.at(self.times, rows, 1)
+
+    def copies(self, epochs: int) -> int:
+        return epochs if self.times is None else int(self.times.max())
+
+    def add_to(self, digest: _core.Digest) -> None:
+        """All rows that are learned from, without learning."""
+        for visit in self.each():
+            digest.add(visit.rows, visit.labels, visit.weights, visit.order, visit.begin, visit.end)
+
+    def aside(self) -> Seen:
+        if self.held_out is None:
+            return Seen()
+        digest = _core.Digest()
+        digest.add(self.rows, self.labels, self.weights, self.held, 0, len(self.held))
+        return Seen.of(digest)
+
+    def errors(self, model: Model) -> int:
+        wrong = model.scorer(averaged=True).predict(self.X, self.plan.n_jobs) != self.labels
+        return int(np.count_nonzero(wrong if self.kept is None else wrong[self.kept]))

@@ -1,0 +1,122 @@
+"""The loop over epochs: records, stopping, early stopping, interrupts. Every family is trained by it.
+
+A family gives the loop a `Learner`: what one epoch is, how weights are kept and put back, and how they are
+judged at the end. The loop knows nothing else of it. No other module loops over epochs, except the plain
+twins, `theory.trace` and `tuning`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from novikoff.training.plan import Plan
+from novikoff.training.run import Record, Run
+
+
+class Epoch(NamedTuple):
+    """What one epoch came to."""
+
+    converged: bool
+    counts: Record  # mistakes, updates, the norm of w, and whatever else the family records
+
+
+class Learner(ABC):
+    """What the loop trains: weights, and the examples that they are learned from."""
+
+    holds_out = False  # whether examples were held out, to decide when to stop
+
+    @abstractmethod
+    def epoch(self) -> Epoch:
+        """Learn once from the examples."""
+
+    def held_out_score(self) -> float:
+        """How good the weights that predict are on the examples held out."""
+        raise NotImplementedError
+
+    def snapshot(self) -> Any:
+        """The weights of now, to be restored."""
+        raise NotImplementedError
+
+    def restore(self, snapshot: Any) -> None:
+        """Put weights back. The counts stay: they are of the whole run."""
+        raise NotImplementedError
+
+    def keep(self, run: Run) -> None:  # noqa: B027  (most have nothing to write)
+        """Write a checkpoint, where one is written after every epoch."""
+
+    def finish(self, run: Run) -> None:  # noqa: B027  (most have nothing to note)
+        """Note what was learned from; also after an interrupt."""
+
+    @abstractmethod
+    def judge(self, run: Run) -> None:
+        """Put the last weights beside every example, and write the verdict into `run`."""
+
+
+def train(learner: Learner, plan: Plan, run: Run | None = None, *, judged: bool = True) -> Run:
+    """Learn until an epoch converges, or the plan ends it; then judge the weights, if asked to.
+
+    `run` is that of a checkpoint to resume from.
+
+    An interrupt (Ctrl-C) ends the run where it is, with weights that can be used, and is noted in it.
+    """
+    run = Run() if run is None else run
+    best, snapshot, since_best = -1.0, None, 0
+    try:
+        while not run.converged and len(run.history) < plan.max_epochs:
+            started = time.perf_counter()
+            run.converged, counts = learner.epoch()
+            record = {"epoch": len(run.history) + 1} | counts | {"seconds": time.perf_counter() - started}
+            run.history.append(record)
+            if learner.holds_out:
+                record["validation_score"] = score = learner.held_out_score()
+                since_best += 1
+                if score > best:
+                    best, snapshot, since_best = score, learner.snapshot(), 0
+            learner.keep(run)
+            if plan.verbose:
+                print(record_line(record), file=sys.stderr)
+            stop = plan.callback is not None and plan.callback(record) is True
+            if stop or since_best >= plan.n_epochs_no_change:
+                break
+        if since_best:
+            learner.restore(snapshot)
+    except KeyboardInterrupt:
+        run.interrupted = True
+    learner.finish(run)
+    try:
+        if judged and not run.interrupted:
+            learner.judge(run)
+    except KeyboardInterrupt:
+        run.interrupted = True
+    return run
+
+
+def record_line(record: Record) -> str:
+    """An epoch in one line: what of this it has, in this order.
+
+    >>> record_line({"epoch": 3, "mistakes": 1200, "updates": 1200, "norm": 2.5, "seconds": 0.25})
+    'epoch    3:     1,200 mistakes     1,200 updates  norm 2.5  0.250 s'
+    """
+    parts = [f"epoch {record['epoch']:4}: {record['mistakes']:9,} mistakes"]
+    if "updates" in record:
+        parts[0] += f" {record['updates']:9,} updates"
+    if "norm" in record:
+        parts.append(f"norm {record['norm']:.6g}")
+    parts.append(f"{record['seconds']:.3f} s")
+    if "validation_score" in record:
+        parts.append(f"held out {record['validation_score']:.4f}")
+    if "run" in record:
+        parts.append(f"longest run {record['run']:,}")
+    if "errors" in record:
+        parts.append(f"errors in the pocket {record['errors']:,.6g}")
+    if "shard_mistakes" in record:
+        mistakes, weights = record["shard_mistakes"], record["mixing_weights"]
+        parts.append(
+            f"shards {min(mistakes):,}–{max(mistakes):,} mistakes, "
+            f"weights {min(weights):.3g}–{max(weights):.3g}, "
+            f"{record['bytes_moved'] / 1e6:.3g} MB moved, {record['seconds_lost']:.3f} s lost to the slowest"
+        )
+    return "  ".join(parts)
