@@ -27,7 +27,7 @@ from novikoff.data.sources.bytestream import check_whole
 from novikoff.data.sources.source import Source
 from novikoff.parameters.table import FILE_PARAMETERS
 from novikoff.training.examples import Visit
-from novikoff.training.linear import learn_visit, settled
+from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.plan import Plan
 from novikoff.training.streaming import Learned, Progress, Watch, fit
 from novikoff.training.weights import Model, Scorer, Settings, threads, width
@@ -376,7 +376,8 @@ class _Run:
         self._began = {k: learner.native.updates for k, learner in enumerate(self.model.learners)}
 
     def visit(self, visit: Visit, first: bool) -> None:
-        learn_visit(self.model, visit, self._settled_at, first=first)
+        for learner, call in native_calls(self.model, visit, self._settled_at, first=first):
+            check_outcome(learner, visit, call())
 
     def end_epoch(self) -> None:
         self._settled_at = settled(self.model, self._began)

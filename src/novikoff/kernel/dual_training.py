@@ -90,11 +90,16 @@ class Fitting(loop.Learner):
     def epoch(self) -> loop.Epoch:
         learner, rng = self.learner, self.plan.rng
         n, before = len(learner.labels), len(learner.updates)
-        if self.plan.order == "worst":  # as many visits as there are rows, each to the most violated
-            converged = any(not learner.visit_worst() for _ in range(n))
-        else:
-            order = rng.permutation(n) if self.plan.order == "shuffle" else np.arange(n, dtype=np.int64)
-            converged = learner.epoch(order) == 0
+        order = rng.permutation(n) if self.plan.order == "shuffle" else np.arange(n, dtype=np.int64)
+        return self._counted(learner.epoch(order) == 0, before)
+
+    def worst(self) -> loop.Epoch:
+        learner, before = self.learner, len(self.learner.updates)
+        converged = any(not learner.visit_worst() for _ in range(len(learner.labels)))
+        return self._counted(converged, before)
+
+    def _counted(self, converged: bool, before: int) -> loop.Epoch:
+        learner = self.learner
         made = np.array([u.move for u in learner.updates[before:]]).reshape(-1, learner.earlier.n_columns)
         count = len(made) if learner.joint else int(np.count_nonzero(made))
         norm = math.sqrt(float(learner.squares().sum()))

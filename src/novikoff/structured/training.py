@@ -75,15 +75,14 @@ class Fitting(loop.Learner):
 
     # -- epochs
     def epoch(self) -> loop.Epoch:
+        before = self.learner.mistakes, self.learner.updates
+        for i in self._visits():
+            self.visit(i)
+        return self._counted(self.learner.updates == before[1], before)
+
+    def _counted(self, converged: bool, before: tuple[int, int]) -> loop.Epoch:
         learner = self.learner
-        mistakes, updates = learner.mistakes, learner.updates
-        if self.plan.order == "worst":
-            converged = self._worst_epoch()
-        else:
-            for i in self._visits():
-                self.visit(i)
-            converged = learner.updates == updates
-        counts = {"mistakes": learner.mistakes - mistakes, "updates": learner.updates - updates}
+        counts = {"mistakes": learner.mistakes - before[0], "updates": learner.updates - before[1]}
         return loop.Epoch(converged, counts | {"norm": learner.norm()})
 
     def snapshot(self) -> Learner:
@@ -102,12 +101,10 @@ class Fitting(loop.Learner):
             rows = rng.permutation(len(rows)) if every else rng.permutation(rows)
         return iter(rows.tolist())
 
-    def _worst_epoch(self) -> bool:
-        """As many updates as there are examples, each of the most violated; whether none is any more.
-
-        Compared is w·Δ less the loss, correctly rounded; then lower examples come first.
-        """
+    def worst(self) -> loop.Epoch:
+        """The most violated has the least w·Δ less the loss, correctly rounded; then lower ones come first."""
         learner, structure = self.learner, self.structure
+        before = learner.mistakes, learner.updates
         for _ in range(len(self.rows)):
             worst: tuple[float, int, Violation] | None = None
             for i in self.rows.tolist():
@@ -117,10 +114,10 @@ class Fitting(loop.Learner):
                     if worst is None or depth < worst[0]:
                         worst = depth, i, found
             if worst is None:
-                return True
+                return self._counted(True, before)
             self._learn(worst[1], worst[2])
             learner.visits += 1
-        return False
+        return self._counted(False, before)
 
     # -- one visit
     def visit(self, i: int) -> None:

@@ -30,8 +30,8 @@ def hold_out(
         size = math.ceil(fraction * len(group))
         if size >= len(group):
             raise ValueError(
-                f"early_stopping holds out {fraction:g} {what}, which of {len(group)} leaves none to learn from: "
-                "give more, or a smaller validation_fraction."
+                f"early_stopping holds out {fraction:g} {what}, which of {len(group)} leaves none "
+                "to learn from: give more, or a smaller validation_fraction."
             )
         held.append(rng.permutation(group)[:size])
     chosen = np.sort(np.concatenate(held))

@@ -48,35 +48,41 @@ TINY = 2.0**-960  # products that are that small may have been rounded to 0 on t
 COUNTED = ("mistakes", "updates")
 
 
-def learn_visit(
+Outcome = tuple[str, int]  # a problem and its row; no problem: ""
+
+
+def native_calls(
     model: Model,
     visit: Visit,
     settled_at: dict[int, int],
     *,
     first: bool,
-    pool: ThreadPoolExecutor | None = None,
     digest: _core.Digest | None = None,
-) -> None:
-    """Learn from rows of an epoch; `first` checks them too, and adds them to the digest.
+) -> list[tuple[Weights, Callable[[], Outcome]]]:
+    """The calls that learn from a visit, each with its learner.
 
-    `settled_at` has the learners whose last epoch made no update: nor will this.
+    `first` checks the rows too, and adds them to a digest.
+    `settled_at` has the learners whose last epoch made no update: nor will this, and they need no call.
     """
     _, rows, labels, weights, order, begin, end, _ = visit
-    fused = None if model.apart else digest  # a learner apart knows only its own class
-    if digest is not None and model.apart:
+    if digest is not None and model.apart:  # a learner apart knows only its own class
         digest.add(rows, labels, weights, order, begin, end)
-
-    def call(k: int) -> tuple[str, int]:
-        native = model.learners[k].native
+        digest = None
+    calls: list[tuple[Weights, Callable[[], Outcome]]] = []
+    for k, learner in enumerate(model.learners):
+        native = learner.native
         if settled_at.get(k) == native.updates:
             native.visits += end - begin
-            return "", -1
-        return _core.epoch(native, rows, model.labels(labels, k), weights, order, begin, end, first, fused)
+        else:
+            own = model.labels(labels, k)
+            call = partial(_core.epoch, native, rows, own, weights, order, begin, end, first, digest)
+            calls.append((learner, call))
+    return calls
 
-    parts = range(len(model.learners))
-    outcomes = list(pool.map(call, parts) if pool else map(call, parts))
-    for learner, (problem, row) in zip(model.learners, outcomes, strict=True):
-        raise_problem(problem, row, visit.X, learner.native.largest_row, visit.where)
+
+def check_outcome(learner: Weights, visit: Visit, outcome: Outcome) -> None:
+    """Raise what a native call found wrong."""
+    raise_problem(*outcome, visit.X, learner.native.largest_row, visit.where)
 
 
 def settled(model: Model, began: dict[int, int]) -> dict[int, int]:
@@ -215,8 +221,6 @@ class Fitting(loop.Learner):
 
     # -- one epoch
     def epoch(self) -> loop.Epoch:
-        if self.plan.order == "worst":
-            return self._counted(self._worst_epoch())
         model, first, digest = self.model, not self.checked, None if self.checked else self.digest
         if digest is not None and self.plan.order == "draw" and isinstance(self.examples, ArrayExamples):
             self.examples.add_to(digest)  # an epoch need not visit all of them
@@ -227,7 +231,13 @@ class Fitting(loop.Learner):
             for visit in self.examples.epoch(model):
                 for k, learner in enumerate(model.learners):  # there may be more than at the visit before
                     self.began.setdefault(k, learner.native.updates)
-                learn_visit(model, visit, self.settled_at, first=first, pool=pool, digest=digest)
+                calls = native_calls(model, visit, self.settled_at, first=first, digest=digest)
+                running = [(learner, pool.submit(call).result if pool else call) for learner, call in calls]
+                outcomes = []
+                for learner, call in running:
+                    outcomes.append((learner, call()))
+                for learner, outcome in outcomes:
+                    check_outcome(learner, visit, outcome)
         self.settled_at = settled(model, self.began)
         self.began = {}
         return self._counted(len(self.settled_at) == len(model.learners))
@@ -240,8 +250,7 @@ class Fitting(loop.Learner):
             self.norm = self.model.norm()
         return loop.Epoch(converged, {"mistakes": mistakes, "updates": updates, "norm": self.norm})
 
-    def _worst_epoch(self) -> bool:
-        """Up to `count` updates, each of the row that is most violated; whether none is any more."""
+    def worst(self) -> loop.Epoch:
         calm, examples = 0, self.examples
         assert isinstance(examples, ArrayExamples)
         if not self.checked:
@@ -264,7 +273,7 @@ class Fitting(loop.Learner):
                     calm += 1
                     break
                 examples.visit_again(order)
-        return calm == len(self.model.learners)
+        return self._counted(calm == len(self.model.learners))
 
     # -- what came of it
     def held_out_score(self) -> float:

@@ -32,6 +32,10 @@ class Learner(ABC):
     def epoch(self) -> Epoch:
         """Learn once from the examples."""
 
+    def worst(self) -> Epoch:
+        """As many updates as there are examples, each of the most violated; converged: none is any more."""
+        raise NotImplementedError
+
     def held_out_score(self) -> float:
         """How good the weights that predict are on the examples held out."""
         raise NotImplementedError
@@ -67,7 +71,7 @@ def train(learner: Learner, plan: Plan, run: Run | None = None, *, judged: bool 
     try:
         while not run.converged and len(run.history) < plan.max_epochs:
             started = time.perf_counter()
-            run.converged, counts = learner.epoch()
+            run.converged, counts = learner.worst() if plan.order == "worst" else learner.epoch()
             record = {"epoch": len(run.history) + 1} | counts | {"seconds": time.perf_counter() - started}
             run.history.append(record)
             if learner.holds_out:

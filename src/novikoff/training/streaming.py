@@ -236,6 +236,39 @@ class SourceExamples(Examples):
         model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
         return Fitting(model, ArrayExamples(X, labels, weights, plan, model), plan)
 
+    def in_passes(
+        self,
+        scale: str | None,
+        plan: Plan,
+        settings: Settings,
+        *,
+        balanced: bool,
+        checkpoint: Checkpoint | None,
+    ) -> Fitting:
+        """The rows as they come, as a fit that reads them once per epoch, or goes on from a checkpoint."""
+        measured = scale in ("standard", "maxabs")
+        if not self.can_repeat:
+            check_one_pass(self, plan, measured, {"balanced class weights": balanced})
+        self.scaling = Scaling("unit") if scale == "unit" else None
+        fitting = self._fitting(plan, settings, checkpoint)
+        if checkpoint is not None and checkpoint.exists():
+            checkpoint.restore(fitting, self)
+        elif measured or balanced:
+            self.survey(scale, balanced=balanced)
+        return fitting
+
+    def start_over(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> Fitting:
+        """A fit from the beginning, after a pass that finds all labels."""
+        self.survey(None, balanced=False)
+        self.epochs = 0
+        return self._fitting(plan, settings, checkpoint)
+
+    def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> Fitting:
+        fitting = Fitting(Model(2, 0, settings), self, plan)
+        if checkpoint is not None:
+            self.after_block = partial(checkpoint.after_block, fitting, self)
+        return fitting
+
 
 @dataclass
 class Learned:
@@ -273,39 +306,12 @@ def fit(
             )
         fitting = examples.in_memory(scale, plan, settings, balanced=balanced)
         classes.check_two(source.name)
-        run = train(fitting, plan)
     else:
-        fitting, run = _fit_in_passes(examples, settings, plan, scale, balanced, checkpoint)
-        if not run.interrupted:
-            classes.check_two(source.name)
-        elif classes.n_classes < 2:
-            raise KeyboardInterrupt  # nothing has been learned yet
-    fitting.model.resize(source.features.n_columns)
-    return Learned(fitting.model, classes.labels, examples.scaling, run)
-
-
-def _fit_in_passes(
-    examples: SourceExamples,
-    settings: Settings,
-    plan: Plan,
-    scale: str | None,
-    balanced: bool,
-    checkpoint: Checkpoint | None,
-) -> tuple[Fitting, Run]:
-    measured = scale in ("standard", "maxabs")
-    if not examples.can_repeat:
-        check_one_pass(examples, plan, measured, {"balanced class weights": balanced})
-    examples.scaling = Scaling("unit") if scale == "unit" else None
-    fitting = Fitting(Model(2, 0, settings), examples, plan)
-    if checkpoint is not None and checkpoint.exists():
-        checkpoint.restore(fitting, examples)
-    elif measured or balanced:
-        examples.survey(scale, balanced=balanced)
-    while True:
-        if checkpoint is not None:
-            examples.after_block = partial(checkpoint.after_block, fitting, examples)
+        fitting = examples.in_passes(scale, plan, settings, balanced=balanced, checkpoint=checkpoint)
+    run: Run | None = None
+    while run is None:
         try:
-            return fitting, train(fitting, plan, Run(history=fitting.history))
+            run = train(fitting, plan, Run(history=fitting.history))
         except UnsortedIndices:
             raise ValueError(
                 f"{examples.source.name}: a row has a column twice, or columns out of order. No file is read "
@@ -313,10 +319,15 @@ def _fit_in_passes(
             ) from None
         except UnseenClass:
             if examples.surveyed:
-                return fitting, Run()  # there is but one class
-            examples.survey(None, balanced=False)
-            examples.epochs = 0
-            fitting = Fitting(Model(2, 0, settings), examples, plan)
+                run = Run()  # there is but one class
+            else:
+                fitting = examples.start_over(plan, settings, checkpoint)
+    if not run.interrupted:
+        classes.check_two(source.name)
+    elif classes.n_classes < 2:
+        raise KeyboardInterrupt  # nothing has been learned yet
+    fitting.model.resize(source.features.n_columns)
+    return Learned(fitting.model, classes.labels, examples.scaling, run)
 
 
 def check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, more: dict[str, bool]) -> None:
