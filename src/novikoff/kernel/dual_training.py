@@ -19,7 +19,7 @@ from novikoff.kernel.dual_model import DualModel
 from novikoff.training import loop
 from novikoff.training.linear import scan
 from novikoff.training.plan import Plan
-from novikoff.training.report import Report
+from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Floats, Ints, Model, Settings, UnsortedIndices
@@ -289,7 +289,6 @@ def _is_indefinite(model: DualModel | BudgetLearner, run: Run) -> bool:
 
 def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str, n_features: int) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
-    timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
     upper, margin = margin_upper(model, run), run.margin if run.verdict == "separated" else 0.0
     indefinite = _is_indefinite(model, run)
     bound, _ = theorem(Settings(), 1.0)
@@ -303,32 +302,22 @@ def summarize(model: DualModel | BudgetLearner, run: Run, name: str, order: str,
     elif model.radius < math.inf and not indefinite:
         least, most = model.reach_square()
         low, high = at_least(least, upper_of_all), at_most(parts * most, margin)
-    return Report(
-        model=name,
+    figures = Figures(
         rule="perceptron",
-        n_rows=run.n_rows,
         n_features=n_features,
         n_classes=model.n_classes,
-        n_epochs=len(run.history),
-        converged=run.converged,
         mistakes=model.n_mistakes,
         updates=model.n_updates,
-        last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
-        verdict=run.verdict,
-        consistent=run.consistent,
         radius=model.reach,
         margin=math.nan if indefinite else run.margin,
         margin_upper=upper,
         bound=bound,
         bound_lower=low,
         bound_upper=high,
-        training_errors=run.training_errors,
-        compensated=model.close if timed else None,
-        accumulator=model.close if timed else None,
-        order="rows as they came" if run.as_given else order,
-        seconds=sum(record["seconds"] for record in run.history) if timed else None,
+        settled=(model.close, model.close) if run.history else None,
         log2_radius=model.log2_reach if math.isinf(model.reach) else None,
         values_rounded=not run.whole_values,
         missing=INDEFINITE if indefinite else "",
         assumed="" if model.kernel.is_known or indefinite else GIVEN_DEFINITE,
     )
+    return report_of(run, figures, name, order)

@@ -46,7 +46,7 @@ from novikoff.training import loop
 from novikoff.training.examples import Order
 from novikoff.training.held_out import hold_out
 from novikoff.training.plan import Plan
-from novikoff.training.report import Report
+from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 
 SHAKES = (2.0**20, 2.0**27)  # M: how much of w beside v, from a rough look to a close one
@@ -102,7 +102,7 @@ class Fitting(loop.Learner):
         return iter(rows.tolist())
 
     def worst(self) -> loop.Epoch:
-        """The most violated has the least w·Δ less the loss, correctly rounded; then lower ones come first."""
+        """The most violated has the least w·Δ less the loss, correctly rounded; of equals, the first."""
         learner, structure = self.learner, self.structure
         before = learner.mistakes, learner.updates
         for _ in range(len(self.rows)):
@@ -278,33 +278,20 @@ def summarize(
     top = Fraction(learner.radius) ** 2 + 2 * Fraction(learner.largest_loss)
     upper = learner.margin_upper
     margin = run.margin if run.verdict == "separated" else 0.0
-    timed = all("seconds" in record for record in run.history)  # else it comes from a file
     low = at_least(top * (1 - 4 * UNIT), upper)  # R is rounded up
-    return Report(
-        model=name,
+    figures = Figures(
         rule="cost-augmented" if cost_augmented else "structured",
-        n_rows=run.n_rows,
         n_features=learner.n_features,
         n_classes=None,
-        n_epochs=len(run.history),
-        converged=run.converged,
         mistakes=learner.mistakes,
         updates=learner.updates,
-        last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
-        verdict=run.verdict,
-        consistent=run.consistent,
         radius=learner.radius,
-        margin=run.margin,
         margin_upper=upper,
         bound="(R² + 2·max loss)/γ²" if cost_augmented else "R²/γ²",
         bound_lower=0.0 if learner.invalid else low,
         bound_upper=at_most(top, margin) if not learner.invalid else math.inf,
-        training_errors=run.training_errors,
-        compensated=None,
-        accumulator=None,
-        order="examples as they came" if run.as_given else order,
-        seconds=sum(record["seconds"] for record in run.history) if timed else None,
         what="examples",
         assumed=PARTS if in_parts else "",
         missing=INVALID if learner.invalid else "",
     )
+    return report_of(run, figures, name, order)

@@ -18,7 +18,7 @@ from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
 from novikoff.training import loop
 from novikoff.training.held_out import hold_out
 from novikoff.training.plan import Plan
-from novikoff.training.report import Report
+from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Enclosure, threads
 
@@ -241,37 +241,22 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
     The bound is Collins's: mistakes ≤ (R/γ)² with R the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update (the
     proof needs no other), and γ the margin, which lies between that of the last weights and ‖w‖/updates.
     """
-    timed = all("seconds" in record for record in run.history)
     margin = run.margin if run.verdict == "separated" else 0.0
     upper, (least, most) = margin_upper(counts, run), radius_square(counts)
-    return Report(
-        model=name,
+    figures = Figures(
         rule="perceptron",
-        n_rows=run.n_rows,
         n_features=n_features,
         n_classes=n_labels,
-        n_epochs=len(run.history),
-        converged=run.converged,
         mistakes=counts.mistakes,
         updates=counts.updates,
-        last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
-        verdict=run.verdict,
-        consistent=run.consistent,
         radius=root_up(most),
-        margin=run.margin,
         margin_upper=upper,
         bound="(R/γ)²",
         bound_lower=at_least(least, upper),
         bound_upper=at_most(most, margin),
-        training_errors=run.training_errors,
-        compensated=None,
-        accumulator=None,
-        order="sentences as they came" if run.as_given else order,
-        seconds=sum(record["seconds"] for record in run.history) if timed else None,
         what="sentences",
-        n_shards=run.n_shards,
-        mixed=run.mixed if run.n_shards > 1 else None,
     )
+    return report_of(run, figures, name, order)
 
 
 def radius_square(counts: Counts) -> Enclosure:

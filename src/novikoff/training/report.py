@@ -8,6 +8,55 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from novikoff.exact.outward import ceil_count, ceil_text, floor_count, floor_text
+from novikoff.training.run import Run
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a family knows of its weights, beside what every `Run` knows: see `Report` for each."""
+
+    rule: str
+    n_features: int
+    n_classes: int | None
+    mistakes: int
+    updates: int
+    radius: float
+    margin_upper: float
+    bound: str
+    bound_lower: float
+    bound_upper: float
+    margin: float | None = None  # None: that of the run
+    settled: tuple[int, int] | None = None  # decisions by compensated sums and by the accumulator, if counted
+    what: str = "rows"
+    log2_radius: float | None = None
+    values_rounded: bool = False
+    assumed: str = ""
+    missing: str = ""
+
+
+def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
+    """The report on `run`; `name` and `order` are shown as they are."""
+    timed = all("seconds" in record for record in run.history)  # else it comes from a file
+    settled = figures.settled if timed and figures.settled is not None else (None, None)
+    own = {key: value for key, value in vars(figures).items() if key not in ("margin", "settled")}
+    return Report(
+        **own,
+        model=name,
+        n_rows=run.n_rows,
+        n_epochs=len(run.history),
+        converged=run.converged,
+        last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
+        verdict=run.verdict,
+        consistent=run.consistent,
+        margin=run.margin if figures.margin is None else figures.margin,
+        training_errors=run.training_errors,
+        compensated=settled[0],
+        accumulator=settled[1],
+        order=f"{figures.what} as they came" if run.as_given else order,
+        seconds=sum(record["seconds"] for record in run.history) if timed else None,
+        n_shards=run.n_shards,
+        mixed=run.mixed if run.n_shards > 1 else None,
+    )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from novikoff.exact.outward import UNIT, at_most, down, root_up, up
-from novikoff.training.report import Report
+from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 from novikoff.training.weights import ORDINARY, Model, Settings
 
@@ -14,41 +14,28 @@ from novikoff.training.weights import ORDINARY, Model, Settings
 def summarize(model: Model, run: Run, name: str, order: str) -> Report:
     """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
     bound, low, high = _bound(model, run)
-    missing = missing_for(model, run)
-    if run.as_given:
-        order = "rows as they came"
     if run.shuffled_in_blocks:
         order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
-    timed = all("seconds" in record for record in run.history)  # else it comes from a file
-    close = [sum(learner.native.fallbacks[k] for learner in model.learners) for k in (0, 1)]
-    return Report(
-        model=f"{name}(rule={model.settings.rule!r})",
+    figures = Figures(
         rule=model.settings.rule,
-        n_rows=run.n_rows,
         n_features=model.n_features,
         n_classes=model.n_classes,
-        n_epochs=len(run.history),
-        converged=run.converged,
         mistakes=model.total("mistakes"),
         updates=model.total("updates"),
-        last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
-        verdict=run.verdict,
-        consistent=run.consistent,
         radius=model.radius(),
-        margin=run.margin,
         margin_upper=margin_upper(model, run),
         bound=bound,
         bound_lower=low,
         bound_upper=high,
-        training_errors=run.training_errors,
-        compensated=close[0] if timed else None,
-        accumulator=close[1] if timed else None,
-        order=order,
-        seconds=sum(record["seconds"] for record in run.history) if timed else None,
-        n_shards=run.n_shards,
-        mixed=run.mixed if run.n_shards > 1 else None,
-        missing=missing,
+        settled=(_settled_by(model, 0), _settled_by(model, 1)),
+        missing=missing_for(model, run),
     )
+    return report_of(run, figures, f"{name}(rule={model.settings.rule!r})", order)
+
+
+def _settled_by(model: Model, way: int) -> int:
+    """Decisions too close for plain floating point that were settled by compensated sums (0) or exactly (1)."""
+    return sum(learner.native.fallbacks[way] for learner in model.learners)
 
 
 def missing_for(model: Model, run: Run) -> str:
