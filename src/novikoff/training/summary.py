@@ -34,7 +34,7 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
 
 
 def _settled_by(model: Model, way: int) -> int:
-    """Decisions too close for plain floating point that were settled by compensated sums (0) or exactly (1)."""
+    """Decisions too close for plain floats, settled by compensated sums (0) or by the accumulator (1)."""
     return sum(learner.native.fallbacks[way] for learner in model.learners)
 
 
