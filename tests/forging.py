@@ -202,12 +202,13 @@ def steps(path: Path) -> Iterator[str]:
 
     kind, again = kind_of_file(path), path.with_suffix(".again")
     if kind == "checkpoint":
-        from novikoff.modelfile import state as modelstate
+        from novikoff.modelfile import checks
+        from novikoff.training import state as training_state
 
         facts, arrays = read_file(path, kind)
-        model = modelstate.model_from_state(facts["model"], modelstate.sub("model", arrays))
+        model = training_state.model_from_state(facts["model"], checks.sub("model", arrays))
         yield "load"
-        facts, arrays = modelstate.model_state(model, under_way=True)
+        facts, arrays = training_state.model_state(model, under_way=True)
         yield "save"
     elif kind is None:
         from novikoff.linear.text import from_text, to_text

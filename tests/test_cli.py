@@ -598,7 +598,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_bar_is_shown_to_terminals_only(monkeypatch):
-    from novikoff.training.streaming import Progress
+    from novikoff.data.sources.progress import Progress
 
     for terminal, wanted in ((Terminal(), True), (Terminal(), False), (io.StringIO(), True)):
         monkeypatch.setattr(sys, "stderr", terminal)

@@ -375,12 +375,12 @@ def test_a_model_file_keeps_the_ledger(tmp_path):
 
 
 def test_a_file_without_a_ledger_states_no_more_than_is_known(tmp_path):
-    from novikoff.modelfile import state as modelstate
+    from novikoff.training import state as training_state
 
     model = Perceptron(order="cyclic", fit_intercept=False).fit(SIX, SIX_Y)
-    facts, arrays = modelstate.model_state(model._model)
+    facts, arrays = training_state.model_state(model._model)
     del facts["ledger"]
-    old = modelstate.model_from_state(facts, arrays)
+    old = training_state.model_from_state(facts, arrays)
     assert old.from_zero and old.ledger == Ledger.unknown()
     again = Perceptron._from_model({"fit_intercept": False}, old, model.classes_, None, model._run)
     assert again.report().missing == UNKNOWN_ROWS and again.margin_upper_ == math.inf
@@ -388,7 +388,7 @@ def test_a_file_without_a_ledger_states_no_more_than_is_known(tmp_path):
     assert found.made is None and found.missing == UNKNOWN_ROWS
     facts["ledger"] = {"calls": "many"}
     with pytest.raises(ValueError, match="ledger"):
-        modelstate.model_from_state(facts, arrays)
+        training_state.model_from_state(facts, arrays)
 
 
 def test_files_and_checkpoints_note_the_rows(tmp_path):

@@ -23,7 +23,7 @@ from novikoff.data.sources.block import Block, Csr
 from novikoff.data.sources.features import NamedFeatures, NumberedFeatures
 from novikoff.linear.model import LinearModel
 from novikoff.modelfile import container as modelfile
-from novikoff.modelfile import state as modelstate
+from novikoff.training import state as training_state
 from novikoff.training.weights import Model, Settings, Weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
@@ -268,8 +268,8 @@ def test_a_learner_under_way_goes_on_as_if_nothing_had_happened():
     undisturbed, model = Model(3, 30, settings), Model(3, 30, settings)
     for begin in range(0, 400, 50):
         learn(undisturbed, begin, begin + 50)
-        facts, arrays = modelstate.model_state(model, under_way=True)
-        model = modelstate.model_from_state(json.loads(json.dumps(facts)), arrays)
+        facts, arrays = training_state.model_state(model, under_way=True)
+        model = training_state.model_from_state(json.loads(json.dumps(facts)), arrays)
         learn(model, begin, begin + 50)
     same_model(undisturbed, model, under_way=True)
     assert undisturbed.learners[0].native.filter == model.learners[0].native.filter
@@ -646,5 +646,5 @@ def test_loading_an_estimator_checks_its_parameters(tmp_path):
 
 def test_learner_counts_are_all_stored():
     """A count that is added to the learner must be added to the file as well."""
-    stored = modelstate.model_state(Model(2, 1, Settings()), under_way=True)[0]["parts"][0]
+    stored = training_state.model_state(Model(2, 1, Settings()), under_way=True)[0]["parts"][0]
     assert set(stored) == {*Weights.COUNTS, "filter"}

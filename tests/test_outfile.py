@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from novikoff.data.writers.outfile import replacing
+from novikoff.outfile import replacing
 
 
 def test_permissions_are_kept(tmp_path):
@@ -28,7 +28,7 @@ def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
 
 KILLED = """
 import os, sys
-from novikoff.data.writers.outfile import replacing
+from novikoff.outfile import replacing
 with replacing(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()

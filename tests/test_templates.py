@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from novikoff.data import state as data_state
 from novikoff.data.sources.features import NamedFeatures
-from novikoff.modelfile import state as modelstate
 from novikoff.reference import templates as twin
 from novikoff.tagging import features as expansion
 from novikoff.tagging.features import TemplateFeatures
@@ -99,8 +99,8 @@ def test_what_is_kept_is_found_again(lines, X, Z, random):
     some = features.some(used)
     kept = [name for name, u in zip(names, used, strict=True) if u]
     assert names_of(some) == kept
-    facts, arrays = modelstate.features_state(some)
-    loaded = modelstate.features_from_state(facts, arrays, len(kept))
+    facts, arrays = data_state.features_state(some)
+    loaded = data_state.features_from_state(facts, arrays, len(kept))
     attributes = [twin.attributes(lines, sentence, COLUMNS) for sentence in Z]
     expected = [[[a for a in token if a in set(kept)] for token in sentence] for sentence in attributes]
     for frozen in (some, loaded, pickle.loads(pickle.dumps(some))):

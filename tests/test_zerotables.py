@@ -6,7 +6,7 @@ import pytest
 from novikoff import Perceptron
 from novikoff.data import zero_tables as zerotables
 from novikoff.data.zero_tables import copied, side_by_side, spread, used_rows, zeros
-from novikoff.modelfile import state as modelstate
+from novikoff.training import state as training_state
 from novikoff.training.weights import Learner, Model, Scorer, Settings, width
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
@@ -71,8 +71,8 @@ def test_large_models_are_small_ones(monkeypatch, multiclass, average, n_classes
         model = Perceptron(max_epochs=3, order="cyclic", average=average, multiclass=multiclass).fit(X, y)
         twin = model._model.copy()
         held = [model.coef_, model.decision_function(X), *twin.coef(averaged=average)]
-        facts, arrays = modelstate.model_state(twin)
-        again = modelstate.model_from_state(facts, arrays)
+        facts, arrays = training_state.model_state(twin)
+        again = training_state.model_from_state(facts, arrays)
         held += [again.coef(averaged=average)[0], again.scorer(averaged=average).scores(X), again.norm()]
         held += [np.array(again.margin_upper()), *arrays.values()]
         again.grow(n_classes + 2)

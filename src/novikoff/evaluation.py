@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from novikoff.data.labels import Classes, Given, Renaming, as_text, counts_of
 from novikoff.data.sources.block import by_name
+from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.text_labels import is_text
-from novikoff.training.streaming import Progress, Watch
 
 if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel

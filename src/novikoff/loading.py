@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from novikoff.linear.model import LinearModel
-from novikoff.modelfile.container import kind_of_file, read_file
+from novikoff.modelfile.container import is_of_kernels, kind_of_file, read_model
 
 if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel
@@ -50,33 +50,9 @@ def load_model(
 
 def load_classifier(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
     """The model in a file, which must be one of rows."""
-    kind = kind_of_file(path)
-    if kind == "tagger":
-        raise ValueError(
-            f"{os.fspath(path)}: holds a sequence tagger, which labels the tokens of sentences, not "
-            "rows: `novikoff tag` uses it."
-        )
-    if kind == "structured":
-        raise ValueError(
-            f"{os.fspath(path)}: holds a structured perceptron, whose outputs are not the classes of rows: "
-            "novikoff.load_model(path) reads it."
-        )
-    facts, arrays = read_file(path, "model")
-    try:
-        if not facts.keys() & {"dual", "budgeted"}:
-            return LinearModel.from_state(facts, arrays)
-        from novikoff.kernel.model import KernelModel  # here: it needs scipy, which linear models do not
+    facts, _ = model = read_model(path)
+    if not is_of_kernels(facts):
+        return LinearModel.read(path, model)
+    from novikoff.kernel.model import KernelModel  # here: it needs scipy, which linear models do not
 
-        return KernelModel.from_state(facts, arrays)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from None
-
-
-def load_linear(path: str | os.PathLike[str]) -> LinearModel:
-    """The model in a file, which must be a linear one."""
-    model = load_classifier(path)
-    if not isinstance(model, LinearModel):
-        raise ValueError(
-            f"{os.fspath(path)}: holds a kernel model, which has no weights; expected a linear one."
-        )
-    return model
+    return KernelModel.read(path, model)

@@ -24,13 +24,15 @@ from novikoff.data.labels import Ints, StreamClasses, as_text, counts_of
 from novikoff.data.scaling import ColumnSums, Scaling
 from novikoff.data.sources.block import Block, Floats, Matrix, rows_at
 from novikoff.data.sources.bytestream import check_whole
+from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
+from novikoff.data.threads import threads
 from novikoff.parameters.table import FILE_PARAMETERS
 from novikoff.training.examples import Visit
 from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.plan import Plan
-from novikoff.training.streaming import Learned, Progress, Watch, fit
-from novikoff.training.weights import Model, Scorer, Settings, threads, width
+from novikoff.training.streaming import Learned, fit
+from novikoff.training.weights import Model, Scorer, Settings, width
 
 USES_C = ("pa1", "pa2")
 MEASURED = ("standard", "maxabs")

@@ -160,17 +160,17 @@ def _holds_model(path: str) -> bool:
 
 
 def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]:
-    from novikoff.data.writers.outfile import replacing
+    from novikoff.linear.model import LinearModel
     from novikoff.linear.text import from_text, to_text
-    from novikoff.loading import load_linear
     from novikoff.modelfile.container import kind_of_file
+    from novikoff.outfile import replacing
 
     by_suffix = {suffix: name for name, suffix in MODEL_SUFFIXES.items()}
     format = to or by_suffix.get(target.suffix.lower())
     if format is None:
         raise ValueError(f"{target}: the name does not tell the format of a model; name it by --to.")
     if kind_of_file(path) == "model":
-        linear = load_linear(path)
+        linear = LinearModel.load(path)
     else:
         try:
             linear = from_text(Path(path).read_bytes().decode("utf-8", "surrogatepass"))

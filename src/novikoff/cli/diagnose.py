@@ -19,10 +19,10 @@ from novikoff.cli.options import Columns, Labelling, Output, Reading, default, o
 from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
+    from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
     from novikoff.proof.problem import Problem
     from novikoff.theory.diagnosis import Diagnosis
-    from novikoff.training.streaming import Watch
 
 Where = Callable[[int], str]
 
@@ -161,7 +161,7 @@ def _read(
 
 
 def _save(found: Diagnosis, plot: Path | None, html: Path | None) -> None:
-    from novikoff.data.writers.outfile import replacing
+    from novikoff.outfile import replacing
 
     if plot is not None:
         from novikoff.plots.panels import DiagnosisDisplay

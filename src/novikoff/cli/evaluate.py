@@ -11,9 +11,9 @@ from novikoff.cli import output, progress
 from novikoff.cli.options import ModelFile, Output, Reading, option, pairs
 
 if TYPE_CHECKING:
+    from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Skipped
     from novikoff.evaluation import Evaluation
-    from novikoff.training.streaming import Watch
 
 
 def evaluate(

@@ -30,13 +30,13 @@ from novikoff.cli.running import INTERRUPTED
 if TYPE_CHECKING:
     from novikoff.data.labels import StreamClasses
     from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Skipped, Source
     from novikoff.evaluation import Evaluation
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
     from novikoff.training.checkpoint import Checkpoint
     from novikoff.training.plan import Plan
-    from novikoff.training.streaming import Watch
 
 
 @dataclass

@@ -14,12 +14,12 @@ from novikoff.parameters.table import KERNEL_PARAMETERS, what_predicts
 if TYPE_CHECKING:
     from novikoff.data.labels import StreamClasses
     from novikoff.data.scaling import Scaling
+    from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
     from novikoff.kernel.fitting import Fitted, KernelSettings
     from novikoff.kernel.model import KernelModel
     from novikoff.training.plan import Plan
     from novikoff.training.run import Run
-    from novikoff.training.streaming import Watch
 
 LINEAR_ONLY = (
     *("rule", "average", "margin", "C", "intercept_scaling", "class_weight", "weight"),

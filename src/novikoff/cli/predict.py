@@ -56,8 +56,8 @@ def predict(
     """
     from novikoff.cli.opening import source_for
     from novikoff.data.labels import as_text
-    from novikoff.data.writers.outfile import written
     from novikoff.loading import load_classifier
+    from novikoff.outfile import written
 
     fitted = load_classifier(model)
     if not json:

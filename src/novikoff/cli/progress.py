@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from novikoff.training.streaming import Progress, Watch
+    from novikoff.data.sources.progress import Progress, Watch
 
 EVERY = 0.1  # seconds between two changes of the bar
 
@@ -60,7 +60,7 @@ def told(wanted: bool) -> Iterator[Callable[[str, float | None], None] | None]:
         if watch is None:
             yield None
             return
-        from novikoff.training.streaming import Progress
+        from novikoff.data.sources.progress import Progress
 
         def tell(text: str, fraction: float | None) -> None:
             size, done = (None, 0) if fraction is None else (1000, round(1000 * fraction))
@@ -73,7 +73,7 @@ def in_memory(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] 
     """Two functions for a fit in memory: to call after every block that is read, and after every epoch."""
     if watch is None:
         return None, None
-    from novikoff.training.streaming import Progress
+    from novikoff.data.sources.progress import Progress
 
     rows, what = 0, "rows"
 
@@ -98,7 +98,7 @@ def _epoch(progress: Progress) -> int:
 def figures(progress: Progress, passes_to_come: int = 0) -> str:
     """Speed, mistakes and time left, in one line; with more passes to come, the most time that is left.
 
-    >>> from novikoff.training.streaming import Progress
+    >>> from novikoff.data.sources.progress import Progress
     >>> figures(Progress("epoch 1", 30_000, 1_000_000, 4_000_000, 600, 2.0))
     '15,000 rows/s  0.5 MB/s  mistakes 2.00 %  0:06 left'
     """

@@ -12,19 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.data.state import pack_rows, unpack_rows
 from novikoff.distributed.mixing import Method, Standing, Table
-from novikoff.modelfile.state import (
-    MOST,
-    count,
-    digest_of_rows,
-    fact,
-    number,
-    pack_rows,
-    records,
-    unpack_rows,
-)
+from novikoff.modelfile.checks import MOST, count, digest_of_rows, fact, number
 from novikoff.training.checkpoint import Keeping
 from novikoff.training.run import Record, Run
+from novikoff.training.state import records
 
 
 @dataclass

@@ -19,8 +19,8 @@ from distributed import CancelledError, Client, Future, LocalCluster, Security, 
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
+from novikoff.data.threads import threads
 from novikoff.training.checkpoint import Keeping
-from novikoff.training.weights import threads
 
 ANSWER = "10s"  # how long a scheduler may take to answer
 WORKERS = "10s"  # and how long the first worker, which may be starting or coming back

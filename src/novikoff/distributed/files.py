@@ -27,13 +27,13 @@ from novikoff.data.sources.features import Features, NamedFeatures, NumberedFeat
 from novikoff.data.sources.formats import open_source
 from novikoff.data.sources.source import Skipped, Source
 from novikoff.data.sources.text import NoRows
+from novikoff.data.state import features_from_state, features_state
 from novikoff.data.text_labels import taken, text_array
 from novikoff.distributed import tasks
 from novikoff.distributed.cluster import Session
 from novikoff.distributed.linear_shard import Shard, file_examples
 from novikoff.distributed.loading import Found, Predictor
 from novikoff.distributed.shards import Shards, grouped, met, seen, weights_by_class
-from novikoff.modelfile.state import features_from_state, features_state
 from novikoff.training.plan import Plan
 from novikoff.training.streaming import SourceExamples
 from novikoff.training.weights import Model, Scorer

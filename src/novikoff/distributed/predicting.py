@@ -9,11 +9,11 @@ import dask
 import dask.array as da
 import numpy as np
 
+from novikoff.data.state import features_state
 from novikoff.data.text_labels import of_many_rows
 from novikoff.distributed import loading
 from novikoff.distributed.blocks import is_array, is_frame
 from novikoff.distributed.files import are_paths, file_names, predict_file
-from novikoff.modelfile.state import features_state
 
 
 def predicted(estimator: Any, X: Any, what: str, options: dict[str, Any]) -> Any:

@@ -12,12 +12,12 @@ from distributed import Future
 
 from novikoff.data.labels import Labels
 from novikoff.data.sources.features import State
+from novikoff.data.state import features_from_state, features_state
 from novikoff.data.text_labels import text_array
 from novikoff.distributed import tasks
 from novikoff.distributed.cluster import Session
 from novikoff.distributed.files import file_names
 from novikoff.distributed.tagging_shard import SentenceShard, together
-from novikoff.modelfile.state import features_from_state, features_state
 from novikoff.tagging import constraints, reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed

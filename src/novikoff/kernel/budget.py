@@ -22,10 +22,11 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.data.arrays import in_order, is_sparse, rows_of
+from novikoff.data.threads import threads
 from novikoff.exact.outward import root_up
 from novikoff.kernel.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows, in_parallel
 from novikoff.training.averaging import per_visit
-from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem, threads
+from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
 
 UNLIMITED = 2**63 - 1
 CALL_SECONDS = 0.1  # about what a native call takes, so that Ctrl-C is heard

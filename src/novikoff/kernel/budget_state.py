@@ -14,8 +14,8 @@ from novikoff.kernel.state import (
     vectors_from_state,
     vectors_state,
 )
+from novikoff.modelfile.checks import LARGEST, State, array, choice, count, fact, number
 from novikoff.modelfile.container import Arrays, Facts
-from novikoff.modelfile.state import LARGEST, State, array, choice, count, fact, number
 from novikoff.parameters.table import KERNEL_PARAMETERS
 
 COUNTS = ("visits", "wrong", "mistakes", "updates", "close")

@@ -16,6 +16,7 @@ from novikoff.data.arrays import is_sparse, read_matrix
 from novikoff.data.labels import Ints, StreamClasses, UnseenClass
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, by_name
+from novikoff.data.sources.progress import Watch
 from novikoff.data.sources.source import Source
 from novikoff.kernel import budget_training as budgettraining
 from novikoff.kernel.budget import BudgetLearner
@@ -25,7 +26,7 @@ from novikoff.training import loop
 from novikoff.training.examples import Visit
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
-from novikoff.training.streaming import SourceExamples, Watch, check_one_pass
+from novikoff.training.streaming import SourceExamples, check_one_pass
 
 
 @dataclass

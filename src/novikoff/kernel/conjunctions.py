@@ -18,11 +18,12 @@ import numpy as np
 from novikoff import _core
 from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.sources.block import BadValue
+from novikoff.data.threads import threads
 from novikoff.exact.outward import UNIT, margin_down, root_up
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
 from novikoff.training.run import Run
-from novikoff.training.weights import Floats, Ints, threads
+from novikoff.training.weights import Floats, Ints
 
 PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
 SLICE = 1 << 14  # visits of one native call

@@ -26,9 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from novikoff import _core
+from novikoff.data.threads import threads
 from novikoff.kernel.dual_model import PANEL, DualModel
 from novikoff.kernel.kernels import Kernel, Rows, in_parallel
-from novikoff.training.weights import Floats, Ints, threads
+from novikoff.training.weights import Floats, Ints
 
 NEW_SUPPORTS = 64  # wanted in a block: enough for their products to be efficient
 BLOCK = (256, 8192)  # rows of a block, at least and at most

@@ -12,8 +12,8 @@ from novikoff.kernel.state import (
     vectors_from_state,
     vectors_state,
 )
+from novikoff.modelfile.checks import LARGEST, State, array, count, fact, number
 from novikoff.modelfile.container import Arrays, Facts
-from novikoff.modelfile.state import LARGEST, State, array, count, fact, number
 
 FIGURES = ("n_classes", "joint", "n_visits", "n_rows", "radius", "log2_radius", "whole")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
 from novikoff.data.sources.block import Block
 from novikoff.data.sources.features import Features
@@ -20,9 +21,10 @@ from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.dual_training import sound
 from novikoff.kernel.fitting import Fitted
 from novikoff.kernel.kernels import PrecomputedKernel
-from novikoff.modelfile import state as modelstate
-from novikoff.modelfile.container import Arrays, Facts, write_file
+from novikoff.modelfile import checks
+from novikoff.modelfile.container import Arrays, Facts, is_of_kernels, read_model, write_file
 from novikoff.parameters.table import PREDICT_WITH
+from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Ints
@@ -147,26 +149,41 @@ class KernelModel:
         else:
             learned = {"budgeted": budgetstate.budget_state(self.dual)}
         parts = learned | {
-            "classes": modelstate.classes_state(self.classes),
-            "features": modelstate.features_state(self.features),
+            "classes": data_state.classes_state(self.classes),
+            "features": data_state.features_state(self.features),
         }
         if self.scaling is not None:
             parts["scaling"] = self.scaling.state()
         if self.run is not None:
-            parts["run"] = modelstate.run_state(self.run)
-        facts, arrays = modelstate.together(parts)
+            parts["run"] = training_state.run_state(self.run)
+        facts, arrays = checks.together(parts)
         facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
         write_file(path, facts | {"predict_with": self.predict_with}, arrays, "model")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> KernelModel:
+        """The model in a file, which must be one of this kind."""
+        return cls.read(path, read_model(path))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], model: tuple[Facts, Arrays]) -> KernelModel:
+        """The model in a file of which this is what it says."""
+        try:
+            if not is_of_kernels(model[0]):
+                raise ValueError("holds a linear model: load it as a Perceptron.")
+            return cls.from_state(*model)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> KernelModel:
         """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
 
         def part(name: str) -> tuple[Facts, Arrays]:
-            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+            return checks.fact(facts, name, dict), checks.sub(name, arrays)
 
         dual: Fitted
-        way: str | None = modelstate.choice(facts, "predict_with", PREDICT_WITH)
+        way: str | None = checks.choice(facts, "predict_with", PREDICT_WITH)
         if "budgeted" in facts:
             dual = budgetstate.budget_from_state(*part("budgeted"))
             if dual.budget is None:
@@ -176,19 +193,19 @@ class KernelModel:
             dual = dualstate.dual_from_state(*part("dual"))
         model = cls(
             dual,
-            modelstate.classes_from_state(*part("classes"), dual.n_classes),
-            modelstate.features_from_state(*part("features"), None),
+            data_state.classes_from_state(*part("classes"), dual.n_classes),
+            data_state.features_from_state(*part("features"), None),
             predict_with=way,
-            parameters=modelstate.fact(facts, "parameters", dict),
-            run=modelstate.run_from_state(*part("run")) if "run" in facts else None,
-            name=modelstate.fact(facts, "name", str),
-            order=modelstate.fact(facts, "order", str),
+            parameters=checks.fact(facts, "parameters", dict),
+            run=training_state.run_from_state(*part("run")) if "run" in facts else None,
+            name=checks.fact(facts, "name", str),
+            order=checks.fact(facts, "order", str),
         )
         held = _columns(dual)
         if held not in (None, model.n_features):
             raise ValueError(f"it has {model.n_features:,} features by name, but its supports have {held:,}")
         if "scaling" in facts:
-            model.scaling = modelstate.scaling_from_state(*part("scaling"), model.n_features)
+            model.scaling = data_state.scaling_from_state(*part("scaling"), model.n_features)
         return model
 
 

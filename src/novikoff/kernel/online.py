@@ -19,6 +19,7 @@ from novikoff.kernel.budget import BudgetLearner, budget_learner, own_generator,
 from novikoff.kernel.budget_state import budget_from_state, budget_state
 from novikoff.kernel.kernels import BY_NAME, FunctionKernel, Kernel, NamedKernel
 from novikoff.kernel.state import kernel_state
+from novikoff.modelfile.checks import count, fact, sub, together
 from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
 from novikoff.modelfile.online import (
     labels_from_state,
@@ -27,7 +28,6 @@ from novikoff.modelfile.online import (
     parameters_from_state,
     plain_parameters,
 )
-from novikoff.modelfile.state import count, fact, sub, together
 from novikoff.parameters.table import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
 from novikoff.training.turns import Turns, turns_of
 from novikoff.training.weights import Floats

@@ -26,7 +26,6 @@ from novikoff.kernel.fitting import Fitted, KernelSettings, parameters_of
 from novikoff.kernel.kernels import BY_NAME, PrecomputedKernel, Rows
 from novikoff.kernel.model import KernelModel
 from novikoff.kernel.state import kernel_state
-from novikoff.loading import load_classifier
 from novikoff.parameters.table import (
     KERNEL_PARAMETERS,
     check_parameters,
@@ -449,10 +448,8 @@ class KernelPerceptron(RowClassifier):
 
         Its predictions and report are those of the saved one, and `partial_fit` goes on from there.
         """
-        model = load_classifier(path)
+        model = KernelModel.load(path)
         try:
-            if not isinstance(model, KernelModel):
-                raise ValueError("holds a linear model: load it as a Perceptron.")
             return cls.from_model(model)
         except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
             raise ValueError(f"{fspath(path)}: {error}") from None

@@ -13,8 +13,8 @@ import numpy as np
 from novikoff.data.arrays import IN_PLACE, SPARSE_IN_PLACE, is_sparse
 from novikoff.kernel.conjunctions import MonotoneConjunction
 from novikoff.kernel.kernels import BY_NAME, Kernel, NamedKernel, PrecomputedKernel, Rows
+from novikoff.modelfile.checks import LARGEST, State, array, choice, count, number
 from novikoff.modelfile.container import Arrays, Facts
-from novikoff.modelfile.state import LARGEST, State, array, choice, count, number
 
 
 # ---- kernels -----------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from novikoff.classifier import PerceptronClassifier
 from novikoff.data.labels import Classes
 from novikoff.linear.model import LinearModel
-from novikoff.loading import load_linear
 from novikoff.parameters.table import check_parameters, said_by_file
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
@@ -63,7 +62,7 @@ class LinearClassifier(PerceptronClassifier):
         Its predictions, weights and report are those of the saved one, and `partial_fit` goes on from
         there, bit by bit.
         """
-        linear = load_linear(path)
+        linear = LinearModel.load(path)
         try:
             return cls.from_linear(linear)
         except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be

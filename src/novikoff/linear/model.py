@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
 from novikoff.data.sources.block import Block, Csr
 from novikoff.data.sources.features import Features
 from novikoff.data.text_labels import taken
 from novikoff.data.zero_tables import Rows
-from novikoff.modelfile import state as modelstate
-from novikoff.modelfile.container import Arrays, Facts, write_file
+from novikoff.modelfile import checks
+from novikoff.modelfile.container import Arrays, Facts, is_of_kernels, read_model, write_file
+from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
 from novikoff.training.summary import summarize
@@ -162,35 +164,50 @@ class LinearModel:
         model alone.
         """
         parts = {
-            "model": modelstate.model_state(self.model),
-            "classes": modelstate.classes_state(self.classes),
-            "features": modelstate.features_state(self.features),
+            "model": training_state.model_state(self.model),
+            "classes": data_state.classes_state(self.classes),
+            "features": data_state.features_state(self.features),
         }
         if self.scaling is not None:
             parts["scaling"] = self.scaling.state()
         if self.run is not None:
-            parts["run"] = modelstate.run_state(self.run)
-        facts, arrays = modelstate.together(parts)
+            parts["run"] = training_state.run_state(self.run)
+        facts, arrays = checks.together(parts)
         facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
         write_file(path, facts, arrays, "model")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LinearModel:
+        """The model in a file, which must be one of this kind."""
+        return cls.read(path, read_model(path))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], model: tuple[Facts, Arrays]) -> LinearModel:
+        """The model in a file of which this is what it says."""
+        try:
+            if is_of_kernels(model[0]):
+                raise ValueError("holds a kernel model, which has no weights; expected a linear one.")
+            return cls.from_state(*model)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> LinearModel:
         """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
 
         def part(name: str) -> tuple[Facts, Arrays]:
-            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+            return checks.fact(facts, name, dict), checks.sub(name, arrays)
 
-        model = modelstate.model_from_state(*part("model"))
+        model = training_state.model_from_state(*part("model"))
         return cls(
             model,
-            modelstate.classes_from_state(*part("classes"), model.n_classes),
-            modelstate.features_from_state(*part("features"), model.n_features),
-            scaling=modelstate.scaling_from_state(*part("scaling"), model.n_features)
+            data_state.classes_from_state(*part("classes"), model.n_classes),
+            data_state.features_from_state(*part("features"), model.n_features),
+            scaling=data_state.scaling_from_state(*part("scaling"), model.n_features)
             if "scaling" in facts
             else None,
-            parameters=modelstate.fact(facts, "parameters", dict),
-            run=modelstate.run_from_state(*part("run"), model) if "run" in facts else None,
-            name=modelstate.fact(facts, "name", str),
-            order=modelstate.fact(facts, "order", str),
+            parameters=checks.fact(facts, "parameters", dict),
+            run=training_state.run_from_state(*part("run"), model) if "run" in facts else None,
+            name=checks.fact(facts, "name", str),
+            order=checks.fact(facts, "order", str),
         )

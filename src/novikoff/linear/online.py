@@ -249,9 +249,9 @@ class OnlinePerceptron(_core.OnlineLearner):
         ValueError
             When a label is not a str, int, float or bool: a file holds no other objects.
         """
+        from novikoff.data.state import pack_rows, pack_used
         from novikoff.modelfile.container import write_file
         from novikoff.modelfile.online import names_state, plain_parameters
-        from novikoff.modelfile.state import pack_rows, pack_used
 
         params, state = plain_parameters(self.get_params(), self.classes_), self._get_state(sparse=True)
         arrays: dict[str, Any] = names_state(state["names"])
@@ -268,9 +268,9 @@ class OnlinePerceptron(_core.OnlineLearner):
 
         Runs no code from the file. Raises a ValueError in one line when the file is not what it should be.
         """
+        from novikoff.modelfile.checks import fact
         from novikoff.modelfile.container import read_file
         from novikoff.modelfile.online import parameters_from_state
-        from novikoff.modelfile.state import fact
 
         facts, arrays = read_file(path, "online")
         try:
@@ -304,8 +304,10 @@ _OUTWARD = ("square_low", "square_high", "drift")  # files of earlier versions h
 
 def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """The state in a file, checked, as the core takes it."""
+    from novikoff.data.state import rows_from_state
+    from novikoff.modelfile.checks import count, fact, number
     from novikoff.modelfile.online import labels_from_state, names_from_state
-    from novikoff.modelfile.state import count, fact, number, rows_from_state, widen
+    from novikoff.training.state import widen
 
     labels = labels_from_state(facts, model.classes)
     names = names_from_state(arrays, model.hash_bits)

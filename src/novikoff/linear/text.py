@@ -23,9 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.data import state as data_state
 from novikoff.linear.model import LinearModel
-from novikoff.modelfile import state as modelstate
+from novikoff.modelfile import checks
 from novikoff.modelfile.container import DTYPES, Arrays, Facts, canonical, parse
+from novikoff.training import state as training_state
 from novikoff.training.ledger import Ledger
 from novikoff.training.weights import Floats, Model
 
@@ -62,7 +64,7 @@ def to_text(linear: LinearModel) -> str:
     head = {
         TITLE: FORMAT,
         "name": linear.name,
-        "classes": _said(modelstate.classes_state(linear.classes)),
+        "classes": _said(data_state.classes_state(linear.classes)),
         "settings": asdict(linear.model.settings),
         "parameters": linear.parameters,
         "n_features": linear.model.n_features,
@@ -73,7 +75,7 @@ def to_text(linear: LinearModel) -> str:
     used, weights = columns[order], weights[:, order]
     for i, (name, j) in enumerate(zip(linear.features.names(used.tolist()), used.tolist(), strict=True)):
         lines.append(f"{json.dumps(name)} @{j} {_numbers(weights[:, i])}")
-    lines += ["", f"features: {canonical(_said(modelstate.features_state(linear.features)))}"]
+    lines += ["", f"features: {canonical(_said(data_state.features_state(linear.features)))}"]
     if linear.scaling is not None:
         lines.append(f"scaling: {canonical(_said(linear.scaling.state()))}")
     return "\n".join(lines) + "\n"
@@ -109,14 +111,14 @@ def from_text(text: str) -> LinearModel:
     if head.get(TITLE) != FORMAT:
         expected = f"{TITLE}: {FORMAT}"
         raise ValueError(f"line 1: this is no model as text that this novikoff reads, expected {expected!r}")
-    settings = modelstate.settings(modelstate.fact(head, "settings", dict))
+    settings = training_state.settings(checks.fact(head, "settings", dict))
     facts, arrays = _heard(head, "classes")
-    n_classes = len(arrays["labels"] if "labels" in arrays else modelstate.fact(facts, "labels", list))
+    n_classes = len(arrays["labels"] if "labels" in arrays else checks.fact(facts, "labels", list))
     if n_classes < 2:
         raise ValueError(f"classes: there are {n_classes}, expected two or more")
-    classes = modelstate.classes_from_state(facts, arrays, n_classes)
-    n_features = modelstate.count(head, "n_features", 0, modelstate.LARGEST // n_classes)
-    features = modelstate.features_from_state(*_heard(tail, "features"), n_features)
+    classes = data_state.classes_from_state(facts, arrays, n_classes)
+    n_features = checks.count(head, "n_features", 0, checks.LARGEST // n_classes)
+    features = data_state.features_from_state(*_heard(tail, "features"), n_features)
     k = 1 if n_classes == 2 else n_classes
     biases, (places, values) = _bias(head, k), _read_weights(weights, n_features, k)
     used = np.array(list(places), dtype=np.int64)
@@ -125,9 +127,9 @@ def from_text(text: str) -> LinearModel:
         model = Model(n_classes, n_features, settings, used[order])
     except MemoryError:
         raise ValueError(f"n_features: this process cannot reserve {n_features:,} weights") from None
-    for view, bias in zip(modelstate.columns(model, "bias"), biases, strict=True):
+    for view, bias in zip(training_state.columns(model, "bias"), biases, strict=True):
         view[...] = bias
-    for view, column in zip(modelstate.columns(model, "weights"), values.T, strict=True):
+    for view, column in zip(training_state.columns(model, "weights"), values.T, strict=True):
         view[used] = column
     for (j, (at, name)), expected in zip(places.items(), features.names(list(places)), strict=True):
         if name != expected:
@@ -141,11 +143,11 @@ def from_text(text: str) -> LinearModel:
         model,
         classes,
         features,
-        scaling=modelstate.scaling_from_state(*_heard(tail, "scaling"), n_features)
+        scaling=data_state.scaling_from_state(*_heard(tail, "scaling"), n_features)
         if "scaling" in tail
         else None,
-        parameters=modelstate.fact(head, "parameters", dict),
-        name=modelstate.fact(head, "name", str),
+        parameters=checks.fact(head, "parameters", dict),
+        name=checks.fact(head, "name", str),
     )
 
 
@@ -181,7 +183,7 @@ def _facts(lines: Lines) -> Facts:
 
 
 def _bias(head: Facts, k: int) -> list[float]:
-    return _read_numbers(modelstate.fact(head, "bias", str), k, "bias")
+    return _read_numbers(checks.fact(head, "bias", str), k, "bias")
 
 
 def _read_weights(lines: Lines, n: int, k: int) -> tuple[dict[int, tuple[int, str]], Floats]:
@@ -216,22 +218,22 @@ def _read_numbers(text: str, k: int, where: str) -> list[float]:
 
 def _heard(facts: Facts, name: str) -> tuple[Facts, Arrays]:
     """What `_said` said."""
-    said = dict(modelstate.fact(facts, name, dict))
-    arrays = modelstate.fact(said, "arrays", dict) if "arrays" in said else {}
+    said = dict(checks.fact(facts, name, dict))
+    arrays = checks.fact(said, "arrays", dict) if "arrays" in said else {}
     said.pop("arrays", None)
     return said, dict(_arrays_heard(arrays))
 
 
 def _arrays_heard(arrays: Facts) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     for name in arrays:
-        a = modelstate.fact(arrays, name, dict)
-        dtype = np.dtype(modelstate.choice(a, "type", tuple(DTYPES)))
-        shape = modelstate.fact(a, "shape", list)
+        a = checks.fact(arrays, name, dict)
+        dtype = np.dtype(checks.choice(a, "type", tuple(DTYPES)))
+        shape = checks.fact(a, "shape", list)
         try:
             if "base64" in a:
                 values = np.frombuffer(base64.b64decode(a["base64"], validate=True), dtype=dtype)
             else:
-                values = np.array(modelstate.fact(a, "values", list), dtype=dtype)
+                values = np.array(checks.fact(a, "values", list), dtype=dtype)
             yield name, values.reshape(shape)
         except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"the array {name!r} cannot be read ({error})") from None

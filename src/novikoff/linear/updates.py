@@ -17,7 +17,8 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.data.arrays import in_order, rows_of, with_one_index_width
-from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem, threads
+from novikoff.data.threads import threads
+from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
 
 Counts = npt.NDArray[np.int64]
 

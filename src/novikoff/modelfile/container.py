@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.writers.outfile import replacing
+from novikoff.outfile import replacing
 
 Arrays = dict[str, npt.NDArray[Any]]
 Facts = dict[str, Any]
@@ -262,3 +262,24 @@ def unpack_text(content: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> list[st
         raise ValueError("offsets of packed text go backwards")
     whole, cuts = content.tobytes(), offsets.tolist()
     return [whole[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[Facts, Arrays]:
+    """What the file of a model of rows says: a linear one or a kernel model."""
+    kind = kind_of_file(path)
+    if kind == "tagger":
+        raise ValueError(
+            f"{os.fspath(path)}: holds a sequence tagger, which labels the tokens of sentences, not "
+            "rows: `novikoff tag` uses it."
+        )
+    if kind == "structured":
+        raise ValueError(
+            f"{os.fspath(path)}: holds a structured perceptron, whose outputs are not the classes of rows: "
+            "novikoff.load_model(path) reads it."
+        )
+    return read_file(path, "model")
+
+
+def is_of_kernels(facts: Facts) -> bool:
+    """Whether a model of rows is a kernel model."""
+    return bool(facts.keys() & {"dual", "budgeted"})

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.modelfile.checks import array, fact, refuse_unknown
 from novikoff.modelfile.container import Arrays, Facts, pack_text, unpack_text
-from novikoff.modelfile.state import array, fact, refuse_unknown
 
 PLAIN = (str, int, float, bool)
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, row_bytes, rows_of
+from novikoff.data.threads import threads
 from novikoff.exact.outward import ceil_text, floor_text
 from novikoff.proof.folding import times
 from novikoff.proof.minnorm import nearest
@@ -36,7 +37,7 @@ from novikoff.proof.wholes import distance, margin
 from novikoff.training.examples import CALL_BYTES
 from novikoff.training.linear import fit
 from novikoff.training.plan import Plan
-from novikoff.training.weights import Floats, Settings, threads, width
+from novikoff.training.weights import Floats, Settings, width
 
 Watch = Callable[[str, float | None], object]
 

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.modelfile import state as modelstate
+from novikoff.data import state as data_state
+from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, pack_text, read_file, unpack_text, write_file
 from novikoff.structured import training as learning
 from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.weights import ArrayLearner, Floats, Learner, NamedLearner, Weights, dot
+from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
 
@@ -102,8 +104,8 @@ class StructuredModel:
         kind = type(self.problem).__name__
         shipped = type(self.problem).__module__ == SHIPPED.get(kind)
         state = self.problem.state() if shipped else None
-        parts = {"weights": weights_state(self.learner), "run": modelstate.run_state(self.run)}
-        facts, arrays = modelstate.together(parts)
+        parts = {"weights": weights_state(self.learner), "run": training_state.run_state(self.run)}
+        facts, arrays = checks.together(parts)
         facts |= {"problem": {"name": kind, "state": state}, "parameters": self.parameters}
         write_file(path, facts | {"name": self.name}, arrays, "structured")
 
@@ -119,8 +121,8 @@ class StructuredModel:
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays, problem: Any = None) -> StructuredModel:
         """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
-        said = modelstate.fact(facts, "problem", dict)
-        kind = modelstate.fact(said, "name", str)
+        said = checks.fact(facts, "problem", dict)
+        kind = checks.fact(said, "name", str)
         if problem is None:
             if said.get("state") is None or kind not in SHIPPED:
                 raise ValueError(
@@ -129,25 +131,23 @@ class StructuredModel:
                 )
             home = getattr(import_module(SHIPPED[kind]), kind)
             try:
-                problem = home.from_state(modelstate.fact(said, "state", dict))
+                problem = home.from_state(checks.fact(said, "state", dict))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise ValueError(f"its {kind} does not fit together ({error!r})") from None
-        learner = weights_from_state(
-            modelstate.fact(facts, "weights", dict), modelstate.sub("weights", arrays)
-        )
-        parameters = modelstate.fact(facts, "parameters", dict)
-        run = modelstate.run_from_state(modelstate.fact(facts, "run", dict), modelstate.sub("run", arrays))
+        learner = weights_from_state(checks.fact(facts, "weights", dict), checks.sub("weights", arrays))
+        parameters = checks.fact(facts, "parameters", dict)
+        run = training_state.run_from_state(checks.fact(facts, "run", dict), checks.sub("run", arrays))
         if learner.dropped is None and parameters.get("early_stopping") is False:
             learner.dropped = 0  # a file of an earlier version: only early stopping puts weights back
         weights = learner.averaged() if parameters.get("average") is True else learner.weights
         size = getattr(problem, "n_weights", None)
         if size is not None and size != learner.n_features:
             raise ValueError(f"it has {learner.n_features:,} weights, but its {kind} needs {size:,}")
-        return cls(problem, learner, weights, parameters, run, modelstate.fact(facts, "name", str))
+        return cls(problem, learner, weights, parameters, run, checks.fact(facts, "name", str))
 
 
 # ---- weights as facts and arrays ---------------------------------------------------------------------
-def weights_state(learner: Learner) -> modelstate.State:
+def weights_state(learner: Learner) -> checks.State:
     """Weights, sums and counts: by name, or by place without the places that are 0."""
     facts: Facts = {name: getattr(learner, name) for name in COUNTS}
     facts |= {"radius": learner.radius, "largest_loss": learner.largest_loss, "whole": learner.whole}
@@ -160,28 +160,27 @@ def weights_state(learner: Learner) -> modelstate.State:
         return facts | {"kind": "named"}, {"names": content, "offsets": offsets, "values": values}
     assert isinstance(learner, ArrayLearner)
     facts |= {"kind": "array", "size": len(learner.array)}
-    return facts, modelstate.pack_columns("values", [learner.array, learner.sums], learner.used())
+    return facts, data_state.pack_columns("values", [learner.array, learner.sums], learner.used())
 
 
 def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
     """The learner that `weights_state` was taken from."""
     learner: Learner
     used = None
-    if modelstate.choice(facts, "kind", ("named", "array")) == "named":
-        offsets = modelstate.array(arrays, "offsets", np.int64, (None,))
+    if checks.choice(facts, "kind", ("named", "array")) == "named":
+        offsets = checks.array(arrays, "offsets", np.int64, (None,))
         names = [
-            _name_of(text)
-            for text in unpack_text(modelstate.array(arrays, "names", np.uint8, (None,)), offsets)
+            _name_of(text) for text in unpack_text(checks.array(arrays, "names", np.uint8, (None,)), offsets)
         ]
-        values = modelstate.array(arrays, "values", np.float64, (len(names), 2))
+        values = checks.array(arrays, "values", np.float64, (len(names), 2))
         if len(set(names)) != len(names):
             raise ValueError("some feature names are repeated")
         learner = NamedLearner()
         learner._weights = Weights(zip(names, values[:, 0].tolist(), strict=True))
         learner.sums = dict(zip(names, values[:, 1].tolist(), strict=True))
     else:
-        size = modelstate.count(facts, "size", 0, modelstate.LARGEST)
-        used = modelstate.rows_from_state("values", arrays, size, 2)[0]
+        size = checks.count(facts, "size", 0, checks.LARGEST)
+        used = data_state.rows_from_state("values", arrays, size, 2)[0]
         try:
             learner = ArrayLearner(size, used)
         except MemoryError:
@@ -189,16 +188,16 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
                 f"it claims {size:,} weights, for which this process cannot reserve the addresses: give it "
                 "more memory"
             ) from None
-        modelstate.unpack_rows("values", arrays, size, 2, [learner.array, learner.sums])
+        data_state.unpack_rows("values", arrays, size, 2, [learner.array, learner.sums])
     for name in COUNTS:
-        setattr(learner, name, modelstate.count(facts, name))
+        setattr(learner, name, checks.count(facts, name))
     if isinstance(learner, ArrayLearner) and used is not None:
         learner.tell_used(used)
-    learner.radius = modelstate.number(facts, "radius", 0.0)
-    learner.largest_loss = modelstate.number(facts, "largest_loss", 0.0)
-    learner.whole = modelstate.fact(facts, "whole", bool)
+    learner.radius = checks.number(facts, "radius", 0.0)
+    learner.largest_loss = checks.number(facts, "largest_loss", 0.0)
+    learner.whole = checks.fact(facts, "whole", bool)
     dropped = facts.get("dropped")  # not in a file of an earlier version
-    learner.dropped = None if dropped is None else modelstate.count(facts, "dropped", 0, learner.updates)
+    learner.dropped = None if dropped is None else checks.count(facts, "dropped", 0, learner.updates)
     if not math.isfinite(learner.radius):
         raise ValueError("radius is infinite, expected a finite number")
     return learner

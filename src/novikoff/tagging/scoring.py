@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from novikoff.data.labels import as_text
+from novikoff.data.sources.progress import Progress, Watch
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chunks import ChunkScores, Score, score_numbers, spell_chunks
 from novikoff.tagging.conll import SentenceFile
 from novikoff.tagging.sequences import Ids
 from novikoff.tagging.tagger import Tagger
-from novikoff.training.streaming import Progress, Watch
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.data import state as data_state
 from novikoff.data.text_labels import taken
 from novikoff.lazy import made_once
-from novikoff.modelfile import state as modelstate
+from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.sequences import Floats, Sequences
+from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
 
@@ -206,12 +208,12 @@ class Tagger:
             kept[used] = True
             features = self.features.some(kept)
         parts = {
-            "classes": modelstate.classes_state(self.classes),
-            "features": modelstate.features_state(features),
+            "classes": data_state.classes_state(self.classes),
+            "features": data_state.features_state(features),
         }
         if self.run is not None:
-            parts["run"] = modelstate.run_state(self.run)
-        facts, arrays = modelstate.together(parts)
+            parts["run"] = training_state.run_state(self.run)
+        facts, arrays = checks.together(parts)
         own: Arrays = {
             "pairs.count": count[count > 0],
             "pairs.label": self.pairs.label,
@@ -249,16 +251,16 @@ class Tagger:
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays, *, trust_patterns: bool = False) -> Tagger:
         """The tagger that a file's facts and arrays say; a ValueError where they do not fit together."""
-        n = modelstate.count(facts, "n_labels", 1, 1 << 20)
+        n = checks.count(facts, "n_labels", 1, 1 << 20)
 
         def part(name: str) -> tuple[Facts, Arrays]:
-            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+            return checks.fact(facts, name, dict), checks.sub(name, arrays)
 
         def numbers(name: str, kind: Any, shape: tuple[int | None, ...]) -> Any:
-            return modelstate.array(_widened(arrays, name, kind), name, kind, shape)
+            return checks.array(_widened(arrays, name, kind), name, kind, shape)
 
         arrays |= _widened(arrays, OFFSETS, np.int64)
-        features = modelstate.features_from_state(*part("features"), None, trust_patterns=trust_patterns)
+        features = data_state.features_from_state(*part("features"), None, trust_patterns=trust_patterns)
         if not isinstance(features, SequenceFeatures):
             raise ValueError(f"its features are {features.kind}, which a tagger does not have")
         count = numbers("pairs.count", np.int64, (None if features.hash_bits else features.n_columns,))
@@ -276,15 +278,13 @@ class Tagger:
         label = numbers("pairs.label", np.int32, (total,))
         averaged = "pairs.u" in arrays
         at = np.concatenate([[0], np.cumsum(count)])
-        said = {"fractional": 1} | modelstate.fact(facts, "counts", dict)  # earlier files do not say
+        said = {"fractional": 1} | checks.fact(facts, "counts", dict)  # earlier files do not say
         counts = Counts()
         for name, value in vars(counts).items():
             whole = isinstance(value, int)
-            setattr(
-                counts, name, modelstate.count(said, name) if whole else modelstate.number(said, name, 0.0)
-            )
+            setattr(counts, name, checks.count(said, name) if whole else checks.number(said, name, 0.0))
         return cls(
-            modelstate.classes_from_state(*part("classes"), n),
+            data_state.classes_from_state(*part("classes"), n),
             features,
             Pairs(
                 features.n_columns,
@@ -297,16 +297,16 @@ class Tagger:
             numbers("transitions.w", np.float64, (n, n)),
             numbers("transitions.u", np.float64, (n, n)) if averaged else None,
             Allowed(
-                modelstate.array(arrays, "allowed.step", np.uint8, (n, n)),
-                modelstate.array(arrays, "allowed.start", np.uint8, (n,)),
-                modelstate.array(arrays, "allowed.end", np.uint8, (n,)),
+                checks.array(arrays, "allowed.step", np.uint8, (n, n)),
+                checks.array(arrays, "allowed.start", np.uint8, (n,)),
+                checks.array(arrays, "allowed.end", np.uint8, (n,)),
             ),
             counts,
-            modelstate.count(facts, "n_seen"),
-            parameters=modelstate.fact(facts, "parameters", dict),
-            run=modelstate.run_from_state(*part("run")) if "run" in facts else None,
-            name=modelstate.fact(facts, "name", str),
-            order=modelstate.fact(facts, "order", str),
+            checks.count(facts, "n_seen"),
+            parameters=checks.fact(facts, "parameters", dict),
+            run=training_state.run_from_state(*part("run")) if "run" in facts else None,
+            name=checks.fact(facts, "name", str),
+            order=checks.fact(facts, "order", str),
         )
 
 

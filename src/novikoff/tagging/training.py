@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.data.threads import threads
 from novikoff.exact.outward import UNIT, at_least, at_most, margin_down, root_up
 from novikoff.tagging.chain import ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
@@ -20,7 +21,7 @@ from novikoff.training.held_out import hold_out
 from novikoff.training.plan import Plan
 from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Record, Run
-from novikoff.training.weights import Enclosure, threads
+from novikoff.training.weights import Enclosure
 
 COUNTED = ("mistakes", "updates", "wrong_tokens")
 ELEMENTS = 1 << 20  # more than an update of one sentence changes

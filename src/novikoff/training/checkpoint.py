@@ -18,13 +18,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from novikoff.data import state as data_state
 from novikoff.data.labels import Classes, StreamClasses
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.source import Source
 from novikoff.data.text_labels import is_text
-from novikoff.modelfile import state as modelstate
+from novikoff.modelfile import checks
 from novikoff.modelfile.container import canonical, parse, read_file, write_file
 from novikoff.parameters.table import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS, FILE_PARAMETERS
+from novikoff.training import state as training_state
 from novikoff.training.linear import Fitting
 
 
@@ -135,8 +137,8 @@ class Checkpoint(Keeping):
         source = {"digest": self._digest, "size": passing.source.size}
         classes = np.asarray(passing.classes.labels)
         parts = {
-            "model": modelstate.model_state(fitting.model, under_way=True),
-            "classes": modelstate.classes_state(classes),
+            "model": training_state.model_state(fitting.model, under_way=True),
+            "classes": data_state.classes_state(classes),
         }
         if passing.scaling is not None:
             parts["scaling"] = passing.scaling.state()
@@ -158,7 +160,7 @@ class Checkpoint(Keeping):
             facts["digest"] = [f"{fitting.digest.value:016x}", fitting.digest.count]
         arrays: dict[str, Any] = {}
         for name, (_, held) in parts.items():
-            arrays |= modelstate.under(name, held)
+            arrays |= checks.under(name, held)
         self.write(source, facts, arrays)
 
     def restore(self, fitting: Fitting, passing: Passing) -> None:
@@ -178,26 +180,26 @@ class Checkpoint(Keeping):
         """All of it, checked before the fit is touched."""
 
         def part(name: str) -> tuple[dict[str, Any], Any]:
-            return modelstate.fact(facts, name, dict), modelstate.sub(name, arrays)
+            return checks.fact(facts, name, dict), checks.sub(name, arrays)
 
-        model = modelstate.model_from_state(*part("model"))
-        labels = modelstate.classes_from_state(*part("classes"), modelstate.count(facts, "n_labels"))
-        scaling = modelstate.scaling_from_state(*part("scaling")) if "scaling" in facts else None
+        model = training_state.model_from_state(*part("model"))
+        labels = data_state.classes_from_state(*part("classes"), checks.count(facts, "n_labels"))
+        scaling = data_state.scaling_from_state(*part("scaling")) if "scaling" in facts else None
         weight = facts.get("class_weight")
         if weight is not None:
-            said = modelstate.fact(facts, "class_weight", dict)
-            weight = {label: modelstate.number(said, label, 0.0) for label in said}
+            said = checks.fact(facts, "class_weight", dict)
+            weight = {label: checks.number(said, label, 0.0) for label in said}
         surveyed, heaviest = (
-            modelstate.fact(facts, "surveyed", bool),
-            modelstate.number(facts, "heaviest", 0.0),
+            checks.fact(facts, "surveyed", bool),
+            checks.number(facts, "heaviest", 0.0),
         )
-        visited, rows = modelstate.count(facts, "visited"), modelstate.count(facts, "rows")
-        history, before = modelstate.records(facts), modelstate.counts(facts, "before", 2)
+        visited, rows = checks.count(facts, "visited"), checks.count(facts, "rows")
+        history, before = training_state.records(facts), checks.counts(facts, "before", 2)
         for record in history:
-            modelstate.number(record, "norm", 0.0), modelstate.number(record, "seconds", 0.0)
+            checks.number(record, "norm", 0.0), checks.number(record, "seconds", 0.0)
         began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
-        weighted = "weighted" in facts and modelstate.fact(facts, "weighted", bool)
-        seen = modelstate.digest_of_rows(facts, "digest") if "digest" in facts else None
+        weighted = "weighted" in facts and checks.fact(facts, "weighted", bool)
+        seen = checks.digest_of_rows(facts, "digest") if "digest" in facts else None
         passing.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
         passing.classes.seen = None
         passing.scaling, passing.class_weight, passing.surveyed = scaling, weight, surveyed
@@ -214,7 +216,7 @@ class Checkpoint(Keeping):
 
 def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
     """Whole numbers by whole numbers."""
-    pairs = [modelstate.counts({name: pair}, name, 2) for pair in modelstate.fact(facts, name, list)]
+    pairs = [checks.counts({name: pair}, name, 2) for pair in checks.fact(facts, name, list)]
     return {pair[0]: pair[1] for pair in pairs}
 
 

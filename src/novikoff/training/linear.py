@@ -19,6 +19,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import check_mapped, in_order, row_bytes, rows_of
+from novikoff.data.threads import threads
 from novikoff.exact.outward import UNIT, down, margin_down
 from novikoff.training import loop
 from novikoff.training.examples import (
@@ -33,16 +34,7 @@ from novikoff.training.examples import (
 from novikoff.training.ledger import Call, Seen
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
-from novikoff.training.weights import (
-    Floats,
-    Ints,
-    Model,
-    Settings,
-    UnsortedIndices,
-    Weights,
-    raise_problem,
-    threads,
-)
+from novikoff.training.weights import Floats, Ints, Model, Settings, UnsortedIndices, Weights, raise_problem
 
 TINY = 2.0**-960  # products that are that small may have been rounded to 0 on the way
 COUNTED = ("mistakes", "updates")

@@ -20,6 +20,7 @@ from novikoff.data.arrays import rows_of
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Floats, Matrix, gather
+from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
 from novikoff.training.examples import ArrayExamples, Examples, Visit, not_all_one, weighted
@@ -28,22 +29,6 @@ from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.weights import Model, Settings, UnsortedIndices
-
-
-@dataclass
-class Progress:
-    """How far a pass over a source has come."""
-
-    doing: str  # "first look", "reading", "epoch 2", "verdict"
-    rows: int
-    consumed: int  # bytes of the files, of `size`
-    size: int | None
-    mistakes: int  # in this epoch
-    seconds: float
-    what: str = "rows"
-
-
-Watch = Callable[[Progress], None]
 
 
 class Grows(Protocol):

@@ -7,7 +7,6 @@ share a cache line; two classes share one column. `coef` gives the usual (classe
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data.arrays import first_not_finite, in_order, rows_of
+from novikoff.data.threads import threads
 from novikoff.data.zero_tables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.exact.outward import LARGEST, UNIT, root_up
 from novikoff.training.averaging import mean_weights
@@ -526,14 +526,6 @@ class Model:
         if averaged and learner.weight_sums is not None and learner.native.visits:
             return Scorer.from_table(learner.n_classes, *learner.averaged(), learner.used())
         return Scorer.from_learner(learner)
-
-
-def threads(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` asks for, read as scikit-learn reads it."""
-    if n_jobs is None:
-        return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
 
 
 def raise_problem(

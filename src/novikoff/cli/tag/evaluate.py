@@ -14,8 +14,8 @@ from novikoff.cli.tag.opening import load, open_for
 from novikoff.cli.tag.options import Reading, TrustPatterns, default
 
 if TYPE_CHECKING:
+    from novikoff.data.sources.progress import Watch
     from novikoff.tagging.scoring import TagScores
-    from novikoff.training.streaming import Watch
 
 
 def evaluate(

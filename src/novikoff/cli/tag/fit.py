@@ -18,11 +18,11 @@ from novikoff.cli.tag.opening import open_new, templates_of
 from novikoff.cli.tag.options import Learning, Reading, default, option
 
 if TYPE_CHECKING:
+    from novikoff.data.sources.progress import Watch
     from novikoff.tagging.conll import SentenceFile
     from novikoff.tagging.scoring import TagScores
     from novikoff.tagging.tagger import Tagger
     from novikoff.training.plan import Plan
-    from novikoff.training.streaming import Watch
 
 
 def fit(
@@ -108,8 +108,8 @@ def _plan(learning: Learning, n_jobs: int, verbose: bool) -> Plan:
 def _learn(
     source: SentenceFile, learning: Learning, plan: Plan, watch: Watch | None, made: dict[str, Any]
 ) -> Tagger:
+    from novikoff.data.sources.progress import Progress
     from novikoff.tagging import fitting, reading
-    from novikoff.training.streaming import Progress
 
     started = time.monotonic()
 

@@ -50,7 +50,7 @@ def predict(
     complete.
     """
     from novikoff.data.labels import as_text
-    from novikoff.data.writers.outfile import written
+    from novikoff.outfile import written
     from novikoff.tagging import training as tagging
 
     tagger = load(model, trust_patterns)

@@ -28,12 +28,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.data import state as data_state
 from novikoff.data.rounding import Rounding
 from novikoff.data.sources.block import Block, Csr, Floats, Labels
 from novikoff.data.sources.source import Skipped, Source
 from novikoff.data.text_labels import TextLabels
-from novikoff.data.writers.outfile import replacing
-from novikoff.modelfile import state as modelstate
+from novikoff.modelfile import checks
+from novikoff.outfile import replacing
 
 MAGIC = b"novikoff cache 2"  # 1: integers that no double holds may have been rounded
 FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its digest, the magic again
@@ -82,7 +83,7 @@ class CachedSource(Source):
                 directory, arrays = _read_directory(file)
             if directory["key"] != json.loads(json.dumps(self._key)):
                 return
-            features = modelstate.features_from_state(directory["features"], arrays, None)
+            features = data_state.features_from_state(directory["features"], arrays, None)
             Skipped(**directory["skipped"])
             Rounding().add(*directory["rounded"])
             if not (isinstance(directory["blocks"], list) and isinstance(directory["labels"], list)):
@@ -142,7 +143,7 @@ class CachedSource(Source):
                 yield block
             self.skipped, self.rounded = self.source.skipped, self.source.rounded
             self._has_warned = True  # by the source
-            said, arrays = modelstate.features_state(self.source.features)
+            said, arrays = data_state.features_state(self.source.features)
             directory = {
                 "key": self._key,
                 "features": said,
@@ -294,7 +295,7 @@ def _write_directory(file: IO[bytes], directory: dict[str, Any], arrays: dict[st
     from safetensors.numpy import save
 
     said = np.frombuffer(json.dumps(directory).encode(), dtype=np.uint8)
-    content = save({"directory": said} | modelstate.under("features", arrays))
+    content = save({"directory": said} | checks.under("features", arrays))
     at = file.tell()
     file.write(content)
     file.write(at.to_bytes(8, "little") + len(content).to_bytes(8, "little"))
@@ -315,4 +316,4 @@ def _read_directory(file: IO[bytes]) -> tuple[dict[str, Any], dict[str, npt.NDAr
     if blake2b(content, digest_size=32).digest() != footer[16:48]:
         raise ValueError("is damaged")
     arrays = load(content)
-    return json.loads(arrays.pop("directory").tobytes()), modelstate.sub("features", arrays)
+    return json.loads(arrays.pop("directory").tobytes()), checks.sub("features", arrays)

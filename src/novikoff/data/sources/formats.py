@@ -12,7 +12,7 @@ from typing import Any
 from novikoff.data.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths
 from novikoff.data.sources.features import Features
 from novikoff.data.sources.source import Source
-from novikoff.data.writers.outfile import COMPRESSED as COMPRESSED
+from novikoff.outfile import COMPRESSED as COMPRESSED
 
 # ---- The formats, and what opens each: a new one is one line here. ------------------------------------
 # A format of lines is opened by a function of a ByteStream; a table, which its library reads by itself, by

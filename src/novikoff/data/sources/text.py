@@ -16,8 +16,8 @@ from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream, Lines, che
 from novikoff.data.sources.features import Features
 from novikoff.data.sources.source import Skipped, Source, ending
 from novikoff.data.text_labels import TextLabels
+from novikoff.data.threads import threads
 from novikoff.parameters.table import PARAMETERS
-from novikoff.training.weights import threads
 
 BLOCK_SIZE = 1 << 21  # enough that handing blocks over costs little
 

@@ -23,11 +23,11 @@ from novikoff import _core
 from novikoff.data.sources.block import Block, Csr
 from novikoff.data.sources.features import Features, NumberedFeatures
 from novikoff.data.sources.formats import FORMATS, format_of_name
+from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
-from novikoff.data.writers.outfile import COMPRESSED, Name, Target, replacing, written
 from novikoff.data.writers.row_text import Columns, Integers, Names, joined, label_texts, shortest, sparse
 from novikoff.data.writers.tables import write_table
-from novikoff.training.streaming import Progress, Watch
+from novikoff.outfile import COMPRESSED, Name, Target, replacing, written
 
 NUMBER_BY = ("auto", "name", "column")
 

@@ -19,8 +19,8 @@ from novikoff.data.sources.block import Block, Csr, Floats, Labels
 from novikoff.data.sources.dialect import sniff_delimiter
 from novikoff.data.sources.source import Source
 from novikoff.data.text_labels import TextLabels
-from novikoff.data.writers.outfile import Target, written
 from novikoff.data.writers.row_text import Columns, joined, label_texts, shortest
+from novikoff.outfile import Target, written
 
 if TYPE_CHECKING:
     import pyarrow as pa

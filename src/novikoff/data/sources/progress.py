@@ -1,0 +1,22 @@
+"""How far a pass over a source has come, for whoever watches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass
+class Progress:
+    """How far a pass over a source has come."""
+
+    doing: str  # "first look", "reading", "epoch 2", "verdict"
+    rows: int
+    consumed: int  # bytes of the files, of `size`
+    size: int | None
+    mistakes: int  # in this epoch
+    seconds: float
+    what: str = "rows"
+
+
+Watch = Callable[[Progress], None]

@@ -1,0 +1,211 @@
+"""What a model file says of a linear model and of its run: facts and arrays, and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from novikoff.data import state as data_state
+from novikoff.data.zero_tables import Rows
+from novikoff.exact.outward import at_most
+from novikoff.modelfile import checks
+from novikoff.modelfile.container import Arrays, Facts
+from novikoff.parameters.table import MULTICLASS, RULES, TIES
+from novikoff.training.ledger import Ledger
+from novikoff.training.run import Record, Run
+from novikoff.training.weights import Floats, Model, Settings, Weights
+
+
+def columns(model: Model, name: str) -> list[Floats]:
+    """Views of every class's column of an array of the learners, padding left out."""
+    return [getattr(part, name)[..., c] for part in model.learners for c in range(part.n_columns())]
+
+
+def model_state(model: Model, *, under_way: bool = False) -> checks.State:
+    """Everything needed to predict and to go on learning, without padding.
+
+    With `under_way` also what the filter knows, and how many decisions were too close for it. Both depend
+    on how rows were cut into calls, so a finished model leaves them out.
+    """
+    parts: list[Facts] = [learner.counts() | {"filter": learner.native.filter} for learner in model.learners]
+    if not under_way:
+        parts = [{k: v for k, v in part.items() if k not in ("filter", "fallbacks")} for part in parts]
+    facts = {
+        "n_classes": model.n_classes,
+        "n_features": model.n_features,
+        "from_zero": model.from_zero,
+        "ledger": model.ledger.facts(),
+        "settings": asdict(model.settings),
+        "parts": parts,
+    }
+    arrays: Arrays = {}
+    used = model.used()
+    for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + model.settings.average]:
+        arrays |= data_state.pack_columns(weights, columns(model, weights), used)
+        arrays[bias] = np.stack(columns(model, bias))
+    return facts, arrays
+
+
+def model_from_state(facts: Facts, arrays: Arrays) -> Model:
+    """The model that `model_state` was taken from."""
+    how = settings(checks.fact(facts, "settings", dict))
+    n_classes, n_features = checks.count(facts, "n_classes", 2, 1 << 31), checks.count(facts, "n_features")
+    parts = n_classes if how.multiclass == "ovr" and n_classes > 2 else 1
+    k = 1 if n_classes == 2 else n_classes
+    if k * n_features > checks.LARGEST:
+        raise ValueError(f"claims {n_features:,} features and {n_classes:,} classes, expected fewer")
+    said = checks.fact(facts, "parts", list)
+    if len(said) != parts or not all(isinstance(part, dict) for part in said):
+        raise ValueError(f"parts has {len(said)} entries, expected {parts}")
+    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + how.average]
+    for _, bias in arrays_of:  # everything small is looked at before anything large is made
+        checks.array(arrays, bias, np.float64, (k,))
+    held = [data_state.rows_from_state(weights, arrays, n_features, k)[0] for weights, _ in arrays_of]
+    rows = [used for used in held if used is not None]
+    used = np.unique(np.concatenate(rows)) if len(rows) == len(held) else None
+    try:
+        model = Model(n_classes, n_features, how, used)
+    except MemoryError:
+        raise ValueError(
+            f"it claims {k * n_features:,} weights, for which this process cannot reserve the addresses: "
+            "give it more memory"
+        ) from None
+    for weights, bias in arrays_of:
+        data_state.unpack_rows(weights, arrays, n_features, k, columns(model, weights))
+        for value, view in zip(arrays[bias], columns(model, bias), strict=True):
+            view[...] = value
+    for learner, part in zip(model.learners, said, strict=True):
+        _set_counts(learner, part, used)
+    from_zero = checks.fact(facts, "from_zero", bool)
+    model.ledger = Ledger.unknown(from_zero=from_zero)  # of a file of an earlier version
+    if "ledger" in facts:
+        model.ledger = Ledger.from_facts(checks.fact(facts, "ledger", dict))._replace(from_zero=from_zero)
+    return model
+
+
+def _set_counts(learner: Weights, part: Facts, used: Rows | None) -> None:
+    native = learner.native
+    for name in ("visits", "mistakes", "updates", "most_stored"):
+        setattr(native, name, checks.count(part, name))
+    if used is None:
+        learner.reset_norm()
+    else:
+        learner.tell_used(used)
+    native.ties = checks.count(part, "ties") if "ties" in part else 0
+    for name in ("step_sum", "radius", "largest_row"):
+        setattr(native, name, checks.number(part, name, 0.0))
+    if "drift" in part:
+        for name in ("square_low", "square_high", "drift"):
+            setattr(native, name, checks.number(part, name, 0.0))
+    else:
+        widen(native)
+    if "filter" in part:
+        compensated, accumulator = checks.counts(part, "fallbacks", 2)
+        native.fallbacks = compensated, accumulator
+        known = checks.fact(part, "filter", list)
+        expected = len(native.filter)  # the last came later
+        if len(known) not in (expected, expected - 1) or not all(type(v) is float for v in known):
+            raise ValueError(f"filter is {checks.short(known)}, expected {expected} numbers")
+        native.filter = known
+
+
+def widen(native: Any) -> None:
+    """R and w as files of earlier versions have them: rounded to nearest. Make room for what that may be off.
+
+    ‖w‖ is at most R·Στ at every update, so in all rounding is at most (updates + 3)·u·R·Στ.
+    """
+    slack = 1 + (native.most_stored + 16) * 2.0**-51
+    square = native.radius * native.radius
+    native.square_low, native.square_high = square / slack, square * slack
+    native.radius *= slack
+    native.drift = 1.01 * (native.updates + 3) * 2.0**-53 * native.radius * native.step_sum
+
+
+def settings(facts: Facts) -> Settings:
+    """How a learner decides and steps. What a file does not have, being older, is as it has always been."""
+    checks.refuse_unknown(facts, (field.name for field in fields(Settings)), "settings")
+    facts = asdict(Settings()) | facts
+    return Settings(
+        rule=checks.choice(facts, "rule", RULES),
+        ties=checks.choice(facts, "ties", TIES),
+        margin=checks._finite(facts, "margin"),
+        C=checks._finite(facts, "C", zero=False),
+        bias_square=checks._finite(facts, "bias_square"),
+        average=checks.fact(facts, "average", bool),
+        multiclass=checks.choice(facts, "multiclass", MULTICLASS),
+    )
+
+
+# ---- the run -----------------------------------------------------------------------------------------
+PASSING = ("seconds", "seconds_lost", "bytes_moved")  # what depends on the machines
+
+
+def run_state(run: Run) -> checks.State:
+    """What a run did, without the seconds it took: equal runs are equal files. Of shards only sums are kept.
+
+    The witness has the model's last weights, and a bias of its own.
+    """
+    dropped = ("history", "witness", "interrupted", "call", *(() if run.n_shards else ("n_shards", "mixed")))
+    dropped += () if run.whole_values else ("whole_values",)
+    facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
+    facts["history"] = [
+        {k: v for k, v in record.items() if k not in PASSING and type(v) in (int, float)}
+        for record in run.history
+    ]
+    return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
+
+
+def records(facts: Facts, *, lists: bool = False) -> list[Record]:
+    """A history: of each epoch numbers by name; `lists`: and lists of numbers, one for each shard."""
+
+    def sound(value: Any) -> bool:
+        if lists and type(value) is list:
+            return all(type(v) is not list and sound(v) for v in value)
+        return type(value) is float or (type(value) is int and -checks.MOST <= value <= checks.MOST)
+
+    history: list[Record] = checks.fact(facts, "history", list)
+    for record in history:
+        good = isinstance(record, dict) and all(map(sound, record.values()))
+        if not good or not {"mistakes", "updates"} <= record.keys():
+            raise ValueError(
+                f"history has {checks.short(record)}, expected numbers with mistakes and updates"
+            )
+    return history
+
+
+def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
+    """The run that `run_state` was taken from, less its seconds."""
+    history = records(facts)
+    witness = None
+    if "witness_bias" in arrays and model is not None:
+        k = 1 if model.n_classes == 2 else model.n_classes
+        witness = model.coef(averaged=False)[0], checks.array(arrays, "witness_bias", np.float64, (k,))
+    consistent, errors = facts.get("consistent"), facts.get("training_errors")
+    return Run(
+        history=history,
+        converged=checks.fact(facts, "converged", bool),
+        verdict=checks.choice(facts, "verdict", ("separated", "consistent", "inseparable", "undecided")),
+        consistent=consistent if consistent is None else checks.fact(facts, "consistent", bool),
+        margin=float(checks.fact(facts, "margin", float)),
+        v_square=_v_square(facts),
+        unit_margin=float(checks.fact(facts, "unit_margin", float)),
+        witness=witness,
+        training_errors=errors if errors is None else checks.count(facts, "training_errors"),
+        n_rows=checks.count(facts, "n_rows"),
+        as_given=checks.fact(facts, "as_given", bool),
+        heaviest=checks._finite(facts, "heaviest"),
+        shuffled_in_blocks=checks.count(facts, "shuffled_in_blocks"),
+        n_shards=checks.count(facts, "n_shards") if "n_shards" in facts else 0,
+        mixed=checks.number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
+        whole_values=checks.fact(facts, "whole_values", bool) if "whole_values" in facts else False,
+    )
+
+
+def _v_square(facts: Facts) -> float:
+    """1/margin², rounded up. Files of earlier versions have none, and a margin that is rounded to nearest."""
+    if "v_square" in facts:
+        return float(checks.fact(facts, "v_square", float))
+    margin = float(checks.fact(facts, "margin", float))
+    return at_most(1.0, margin * (1 - 2.0**-46))
