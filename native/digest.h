@@ -1,5 +1,5 @@
 // A digest of examples, defined on their values: the same for dense and sparse rows of any type, for any order
-// of visits and for any cutting into blocks. src/novikoff/reference_digest.py is the readable twin.
+// of visits and for any cutting into blocks. src/novikoff/reference/digest.py is the readable twin.
 //
 // With b the 64 bits of x[j] as a double (-0 counts as 0) and k = key(j),
 //

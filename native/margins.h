@@ -104,7 +104,7 @@ struct Hull {
     }
 };
 
-// Wolfe 1976, the method that src/novikoff/theory/minnorm.py states: the corral F with L L' = G_FF + size, row by row.
+// Wolfe 1976, the method that src/novikoff/proof/minnorm.py states: the corral F with L L' = G_FF + size, row by row.
 class Corral {
     Hull& h;
     std::vector<int64_t> F;

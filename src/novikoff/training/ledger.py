@@ -3,7 +3,7 @@
 The bounds on mistakes speak of a run: from w = 0, on certain rows, each visited so often. A `Ledger` is kept
 with the weights and says what the run was; `missing` says which hypothesis of a theorem it does not meet.
 
-Rows are known by a digest (`native/digest.h`, and in plain Python `reference_digest.py`) of their values,
+Rows are known by a digest (`native/digest.h`, and in plain Python `reference/digest.py`) of their values,
 labels and weights. It is a sum over rows, so it does not depend on how they are stored, in which order they
 come or how they are cut into blocks, chunks and shards: no theorem here does. And the digest of e passes is e
 times that of one, so that any number of passes, by `fit`, `partial_fit` or both, is recognised as what it is.
