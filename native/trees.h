@@ -2,7 +2,7 @@
 //
 // Words are numbered from 1; 0 stands above the root. A feature's code is a sum of its parts' hashes times odd
 // factors, one for each place in each template, and a constant; its weight is at the top bits of the mixed code.
-// The twin is reference_trees.py.
+// The twin is src/novikoff/reference/trees.py.
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,7 @@ from novikoff import Perceptron
 from novikoff.data import zero_tables as zerotables
 from novikoff.data.zero_tables import copied, side_by_side, spread, used_rows, zeros
 from novikoff.training import state as training_state
-from novikoff.training.weights import Learner, Model, Scorer, Settings, width
+from novikoff.training.weights import Model, Scorer, Settings, Weights, width
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
@@ -44,7 +44,7 @@ def test_norms_of_the_used_rows_are_those_of_all(classes):
         n = int(rng.integers(1, 60))
         table = np.zeros((n, width(classes)))
         table[:, : 1 if classes == 2 else classes] = drawn(rng, n, 1 if classes == 2 else classes)
-        learners = [Learner(classes, n, Settings()) for _ in range(2)]
+        learners = [Weights(classes, n, Settings()) for _ in range(2)]
         for learner in learners:
             learner.weights[...], learner.bias[0] = table, rng.choice([0.0, 0.3])
             learner.bias[...] = learners[0].bias

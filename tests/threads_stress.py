@@ -26,7 +26,7 @@ import novikoff
 from novikoff import _core
 from novikoff.data.arrays import rows_of
 from novikoff.data.sources.features import NamedFeatures
-from novikoff.training.weights import Learner, Settings
+from novikoff.training.weights import Settings, Weights
 
 ROUNDS = int(os.environ.get("NOVIKOFF_STRESS", "8"))
 THREADS = 4
@@ -329,7 +329,7 @@ def blocks_kept_too_long() -> None:
 def native_learner() -> None:
     X, y = block(5, 2000)
     for n_classes, average in ((2, False), (2, True), (5, True)):
-        learner = Learner(n_classes, X.shape[1], Settings(average=average))
+        learner = Weights(n_classes, X.shape[1], Settings(average=average))
         native, rows, digest, streak = learner.native, rows_of(X), _core.Digest(), _core.Streak()
         native.record_updates()
         n, out = len(X), np.empty(len(X), dtype=np.int32)
