@@ -127,7 +127,7 @@ def together(parts: dict[str, State]) -> State:
     return {name: said for name, (said, _) in parts.items()}, arrays
 
 
-def _finite(facts: Facts, name: str, *, zero: bool = True) -> float:
+def finite(facts: Facts, name: str, *, zero: bool = True) -> float:
     """A number of (0, ∞), or of [0, ∞)."""
     value = number(facts, name, 0.0)
     if math.isinf(value) or not (value or zero):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -193,13 +192,11 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
         setattr(learner, name, checks.count(facts, name))
     if isinstance(learner, ArrayLearner) and used is not None:
         learner.tell_used(used)
-    learner.radius = checks.number(facts, "radius", 0.0)
-    learner.largest_loss = checks.number(facts, "largest_loss", 0.0)
+    learner.radius = checks.finite(facts, "radius")
+    learner.largest_loss = checks.finite(facts, "largest_loss")
     learner.whole = checks.fact(facts, "whole", bool)
     dropped = facts.get("dropped")  # not in a file of an earlier version
     learner.dropped = None if dropped is None else checks.count(facts, "dropped", 0, learner.updates)
-    if not math.isfinite(learner.radius):
-        raise ValueError("radius is infinite, expected a finite number")
     return learner
 
 

@@ -130,9 +130,9 @@ def settings(facts: Facts) -> Settings:
     return Settings(
         rule=checks.choice(facts, "rule", RULES),
         ties=checks.choice(facts, "ties", TIES),
-        margin=checks._finite(facts, "margin"),
-        C=checks._finite(facts, "C", zero=False),
-        bias_square=checks._finite(facts, "bias_square"),
+        margin=checks.finite(facts, "margin"),
+        C=checks.finite(facts, "C", zero=False),
+        bias_square=checks.finite(facts, "bias_square"),
         average=checks.fact(facts, "average", bool),
         multiclass=checks.choice(facts, "multiclass", MULTICLASS),
     )
@@ -195,7 +195,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         training_errors=errors if errors is None else checks.count(facts, "training_errors"),
         n_rows=checks.count(facts, "n_rows"),
         as_given=checks.fact(facts, "as_given", bool),
-        heaviest=checks._finite(facts, "heaviest"),
+        heaviest=checks.finite(facts, "heaviest"),
         shuffled_in_blocks=checks.count(facts, "shuffled_in_blocks"),
         n_shards=checks.count(facts, "n_shards") if "n_shards" in facts else 0,
         mixed=checks.number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
