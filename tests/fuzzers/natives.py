@@ -232,7 +232,7 @@ def table(rng: Rng) -> Call:
 
     first = made()
     tokens = first.tokens([[("x",), ("y",)], [("z",)]], [0], ["w"])
-    first.expand(tokens, True)
+    first.expand(tokens, True, 1 << 20)
     order, parts = first.state()
     values = [first.values(0)]
 
