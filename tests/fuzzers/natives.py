@@ -240,7 +240,7 @@ def table(rng: Rng) -> Call:
         index = made()
         index.load(values, order, list(parts))
         index.names(np.arange(index.size, dtype=np.int64))
-        index.expand(index.tokens([[("y",), ("q",)]], [0], ["w"]), True)
+        index.expand(index.tokens([[("y",), ("q",)]], [0], ["w"]), True, 1 << 20)
 
     return use, [order, *parts]
 
