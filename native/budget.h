@@ -230,7 +230,7 @@ class Budgeted {
         }
         int64_t slot;
         if (by_age()) slot = oldest();
-        else slot = std::min(int64_t(how.draw * double(budget)), budget - 1);
+        else slot = how.draw >= 0 && how.draw < 1 ? std::min(int64_t(how.draw * double(budget)), budget - 1) : 0;
         if (forgets()) {
             const double phi = shrinking(k, slot, how.of_oldest);
             for (double& a : alpha) a *= phi;
