@@ -303,7 +303,7 @@ def widen(native: Any) -> None:
     native.drift = 1.01 * (native.updates + 3) * 2.0**-53 * native.radius * native.step_sum
 
 
-def _finite(facts: Facts, name: str, *, zero: bool = True) -> float:
+def finite(facts: Facts, name: str, *, zero: bool = True) -> float:
     """A number of (0, ∞), or of [0, ∞)."""
     value = number(facts, name, 0.0)
     if math.isinf(value) or not (value or zero):
@@ -318,9 +318,9 @@ def settings(facts: Facts) -> Settings:
     return Settings(
         rule=choice(facts, "rule", RULES),
         ties=choice(facts, "ties", TIES),
-        margin=_finite(facts, "margin"),
-        C=_finite(facts, "C", zero=False),
-        bias_square=_finite(facts, "bias_square"),
+        margin=finite(facts, "margin"),
+        C=finite(facts, "C", zero=False),
+        bias_square=finite(facts, "bias_square"),
         average=fact(facts, "average", bool),
         multiclass=choice(facts, "multiclass", MULTICLASS),
     )
@@ -381,7 +381,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         training_errors=errors if errors is None else count(facts, "training_errors"),
         n_rows=count(facts, "n_rows"),
         as_given=fact(facts, "as_given", bool),
-        heaviest=_finite(facts, "heaviest"),
+        heaviest=finite(facts, "heaviest"),
         shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
         n_shards=count(facts, "n_shards") if "n_shards" in facts else 0,
         mixed=number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,

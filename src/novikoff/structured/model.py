@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -194,13 +193,11 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
         setattr(learner, name, modelstate.count(facts, name))
     if isinstance(learner, ArrayLearner) and used is not None:
         learner.tell_used(used)
-    learner.radius = modelstate.number(facts, "radius", 0.0)
-    learner.largest_loss = modelstate.number(facts, "largest_loss", 0.0)
+    learner.radius = modelstate.finite(facts, "radius")
+    learner.largest_loss = modelstate.finite(facts, "largest_loss")
     learner.whole = modelstate.fact(facts, "whole", bool)
     dropped = facts.get("dropped")  # not in a file of an earlier version
     learner.dropped = None if dropped is None else modelstate.count(facts, "dropped", 0, learner.updates)
-    if not math.isfinite(learner.radius):
-        raise ValueError("radius is infinite, expected a finite number")
     return learner
 
 
