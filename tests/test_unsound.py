@@ -200,3 +200,12 @@ def test_an_infinite_figure_of_a_structured_model_is_refused(tmp_path, name):
     modelfile.write_file(tmp_path / "forged", facts, arrays, "structured")
     with pytest.raises(ValueError, match=f"{name} is inf, expected a finite number"):
         novikoff.StructuredPerceptron.load(tmp_path / "forged")
+
+
+@pytest.mark.parametrize("value", [float("inf"), -1, 0.5, 2**63])
+def test_counts_in_a_history_are_counts(tmp_path, value):
+    facts, arrays = modelfile.read_file(model_files.FOLDER / "0.1.0" / "linear-two", "model")
+    facts["run"]["history"][0]["mistakes"] = value
+    modelfile.write_file(tmp_path / "forged", facts, arrays, "model")
+    with pytest.raises(ValueError, match="history has"):
+        novikoff.load_model(tmp_path / "forged")
