@@ -193,6 +193,7 @@ void bind_conjunctions(nb::module_&);  // conjunctions.cpp
 void bind_margins(nb::module_&);  // margins.cpp
 void bind_online(nb::module_&);   // online.cpp
 void bind_trees(nb::module_&);    // trees.cpp
+void bind_turns(nb::module_&);    // turns.cpp
 void bind_winnow(nb::module_&);   // winnow.cpp
 
 void bind_libsvm(nb::module_&);  // libsvm.cpp
@@ -533,6 +534,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
 
     bind_online(m);
     bind_trees(m);
+    bind_turns(m);
     bind_winnow(m);
     bind_conjunctions(m);
 

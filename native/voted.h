@@ -345,8 +345,8 @@ Outcome votes(const Sequence& q, const Supports& supports, const WithRows& with_
         if (o.problem != Problem::none) return o;
         block_dots(block, supports, count, dots.data());
         for (int64_t i = 0; i < count; i += 8) {
-            if (q.classes == 2) tally_two(q, known, &dots[size_t(i)], width, doubts, i, eight.data());
-            else tournament.tally(q, known, &dots[size_t(i)], width, doubts, i, eight.data());
+            if (q.classes == 2) tally_two(q, known, dots.data() + i, width, doubts, i, eight.data());
+            else tournament.tally(q, known, dots.data() + i, width, doubts, i, eight.data());
             std::copy_n(eight.data(), std::min<int64_t>(8, count - i) * columns, out + (first + i) * columns);
         }
         with_rows([&](auto& rows) {

@@ -83,3 +83,16 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
     ):
         pass
     assert caught.value.filename == str(tmp_path / "a" / "b")
+
+
+def test_what_replaces_a_private_file_is_private_from_the_start(tmp_path):
+    """Not only in the end: a killed process would leave it to be read by others."""
+    path = tmp_path / "secret"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    with replacing(path) as file:
+        file.write(b"new")
+        file.flush()
+        (passing,) = tmp_path.glob(".secret.*.tmp")
+        assert passing.stat().st_mode & 0o777 == 0o600
+    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o600

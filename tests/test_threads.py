@@ -377,3 +377,31 @@ def test_a_memory_map_of_a_file_that_was_cut_short(tmp_path, when):
         assert "rows" in line
         assert "102,400 bytes" in line
         assert "204,800" in line
+
+
+INTERRUPTED = """
+import numpy as np, novikoff, sys, warnings
+warnings.simplefilter("ignore")
+X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+model = novikoff.Perceptron().fit(X, y)
+heard = 0
+while heard < 40:
+    try:
+        print("learning", flush=True)
+        while True:
+            model.partial_fit(X, y)
+            model.predict(X)
+    except KeyboardInterrupt:
+        heard += 1
+model.partial_fit(X, y)
+print("usable", model.predict(X).shape, flush=True)
+"""
+
+
+def test_an_interrupt_leaves_no_turn_behind():
+    """Wherever it comes: also between a call and its turn."""
+    with Child.python(INTERRUPTED) as child:
+        for _ in range(40):
+            child.wait_for("learning")
+            child.interrupt()
+        assert child.end() == 0 and "usable (20,)" in child.output

@@ -188,3 +188,24 @@ def test_a_parameter_beyond_every_double(name):
         PARAMETERS[name].check(10**400)
     with pytest.raises(ValueError, match=name):
         novikoff.Perceptron(**{name: 10**400}).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("name", ["radius", "largest_loss"])
+def test_an_infinite_figure_of_a_structured_model_is_refused(tmp_path, name):
+    """Such a file was taken, and its report an OverflowError."""
+    kept = model_files.FOLDER / "0.1.0" / "structured-trees"
+    facts, arrays = modelfile.read_file(kept, "structured")
+    where = next(part for part in (facts, *facts.values()) if isinstance(part, dict) and name in part)
+    where[name] = float("inf")
+    modelfile.write_file(tmp_path / "forged", facts, arrays, "structured")
+    with pytest.raises(ValueError, match=f"{name} is inf, expected a finite number"):
+        novikoff.StructuredPerceptron.load(tmp_path / "forged")
+
+
+@pytest.mark.parametrize("value", [float("inf"), -1, 0.5, 2**63])
+def test_counts_in_a_history_are_counts(tmp_path, value):
+    facts, arrays = modelfile.read_file(model_files.FOLDER / "0.1.0" / "linear-two", "model")
+    facts["run"]["history"][0]["mistakes"] = value
+    modelfile.write_file(tmp_path / "forged", facts, arrays, "model")
+    with pytest.raises(ValueError, match="history has"):
+        novikoff.load_model(tmp_path / "forged")

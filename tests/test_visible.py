@@ -215,6 +215,15 @@ def test_a_full_device_is_one_clear_error(ready):
         assert done.returncode == 1, name
 
 
+@pytest.mark.parametrize("how", ["", "PYTHONUNBUFFERED=1 "])
+def test_output_that_does_not_fit_is_an_error_also_without_a_buffer(ready, how):
+    """`python -u` writes to the file itself, which may take but a part: that was the end of the output."""
+    done = shell(
+        f"(ulimit -f 1; for k in $(seq 20); do {how}$N predict m.novikoff train.svm; done > out; echo $?)"
+    )
+    assert "novikoff: error: standard output: File too large" in done.stderr and done.stdout == "1\n"
+
+
 def test_no_standard_output_is_one_clear_error(ready):
     for name, arguments in ready.items():
         done = shell(f"$N {arguments} >&-")

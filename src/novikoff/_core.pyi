@@ -1,6 +1,7 @@
 """The native loops; native/ has the mathematics above each of them."""
 
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any, overload
 
 import numpy as np
@@ -72,6 +73,14 @@ class Learner:
     def view(self) -> Learner: ...
     def record_updates(self) -> None: ...
     def recorded(self) -> tuple[Order, Labels, Labels, Floats, Order]: ...
+
+class Turns:
+    """Whose turn it is with one object; see novikoff/training/turns.py."""
+
+    @property
+    def learning(self) -> AbstractContextManager[None]: ...
+    @property
+    def reading(self) -> AbstractContextManager[None]: ...
 
 class Streak:
     """Runs of right examples: of the present weights and of those in the pocket."""

@@ -12,6 +12,7 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -81,7 +82,9 @@ def _temporary(target: Path) -> tuple[IO[bytes], Path]:
     while True:
         path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         try:
-            file = path.open("xb")
+            # Nobody reads it who could not read what it replaces: that has its permissions put on in the end.
+            mode = 0o600 if target.exists() else 0o666
+            file = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115
         except OSError as error:
             error.filename = None  # nobody asked for a file of that name
             raise

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from novikoff.linear.model import LinearModel
 
 
+SLICE = 1 << 20  # characters of predictions that are written at once, about
+
+
 def predict(
     model: ModelFile,
     data: Annotated[
@@ -65,20 +68,22 @@ def predict(
     source = source_for(fitted, data, reading, labelled=False)
     with nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file:
         for lines in _predictions(fitted, source, reading.n_jobs, scores=scores, as_json=json):
-            file.write(lines.encode())
+            file.write(("\n".join(lines) + "\n").encode())
     for line in output.skipped_lines(source.skipped):
         output.say([line], err=True)
 
 
 def _predictions(
     fitted: LinearModel | KernelModel, source: Any, n_jobs: int, *, scores: bool, as_json: bool
-) -> Iterator[str]:
-    """The lines of each block."""
+) -> Iterator[list[str]]:
+    """The lines of each block, some at a time: labels may be long."""
     from novikoff.data.labels import as_text
     from novikoff.data.sources.block import by_name
 
     labels = fitted.classes.tolist()
     names = [as_text(c) for c in labels]
+    lengths = [len(name) for name in names]
+    step = SLICE // (1 + max(lengths) + (sum(lengths) if scores else 0)) + 1
     for block in source.blocks(reuse=True):
         rows: list[Any] = [None] * block.n_rows
         with by_name(block.where, source.features):
@@ -87,14 +92,14 @@ def _predictions(
                 rows = (found[:, None] if found.ndim == 1 else found).tolist()
             else:
                 places = fitted.places(block.X, n_jobs)
-        if as_json:
-            lines = [_json(labels[k], row, names) for k, row in zip(places.tolist(), rows, strict=True)]
-        elif scores:
-            each = zip(places.tolist(), rows, strict=True)
-            lines = ["\t".join([names[k], *map(repr, row)]) for k, row in each]
-        else:
-            lines = [names[k] for k in places.tolist()]
-        yield "\n".join(lines) + "\n"
+        for begin in range(0, block.n_rows, step):
+            each = list(zip(places[begin : begin + step].tolist(), rows[begin : begin + step], strict=True))
+            if as_json:
+                yield [_json(labels[k], row, names) for k, row in each]
+            elif scores:
+                yield ["\t".join([names[k], *map(repr, row)]) for k, row in each]
+            else:
+                yield [names[k] for k, _ in each]
 
 
 def _json(label: Any, scores: list[float] | None, names: list[str]) -> str:

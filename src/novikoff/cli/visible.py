@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 # C0 and C1 controls, DEL, what ends lines or turns the direction of text, and halves of surrogate pairs.
-_UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _IN_TEXT, _IN_LINE = re.compile(f"[{_UNSAFE}]"), re.compile(f"[{_UNSAFE}\t\n]")
 PIPE_CLOSED = 141  # as a shell says it of a process that ends by SIGPIPE: 128 + 13
 
@@ -142,6 +142,9 @@ def guard() -> None:
         stream = getattr(sys, name)
         if stream is None:
             stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        if isinstance(stream.buffer, io.RawIOBase):  # python -u: it may write but a part
+            whole = io.BufferedWriter(stream.buffer)
+            stream = io.TextIOWrapper(whole, encoding=stream.encoding, line_buffering=True)
         stream.reconfigure(errors="replace")
         setattr(sys, name, Visible(stream, failed))
 

@@ -7,6 +7,7 @@ made for the run.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
@@ -242,20 +243,22 @@ def _local() -> Iterator[Client]:
 
 @contextmanager
 def _at(where: str) -> Iterator[Client]:
+    if where.startswith("tls:") and Security().get_connection_args("client")["ssl_context"] is None:
+        raise ConnectionError(
+            f"the scheduler at {where!r} needs credentials: name their files in Dask's configuration "
+            "(distributed.comm.tls.ca-file, .client.cert and .client.key), or give a Client that has them."
+        )
     try:
         client = Client(where, timeout=ANSWER, set_as_default=False)
-    except TypeError as error:  # Dask's, where there are no credentials
-        if not where.startswith("tls:"):
-            raise
-        raise ConnectionError(
-            f"the scheduler at {where!r} needs credentials ({error}): name their files in Dask's "
-            "configuration (distributed.comm.tls.ca-file, .client.cert and .client.key), or give a Client "
-            "that has them."
-        ) from None
     except (OSError, ValueError, RuntimeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+    else:
+        reason = ""
+    if reason:
+        gc.collect()  # ends what is left of the client here, and not in some thread that waits for it
         raise ConnectionError(
-            f"there is no scheduler at {where!r} that answers ({type(error).__name__}: {error}): start one "
-            "with `dask scheduler`, check Dask's configuration for TLS, or take a local cluster."
-        ) from None
+            f"there is no scheduler at {where!r} that answers ({reason}): start one with `dask scheduler`, "
+            "check Dask's configuration for TLS, or take a local cluster."
+        )
     with client:
         yield client

@@ -168,11 +168,16 @@ def records(facts: Facts, *, lists: bool = False) -> list[Record]:
     history: list[Record] = checks.fact(facts, "history", list)
     for record in history:
         good = isinstance(record, dict) and all(map(sound, record.values()))
-        if not good or not {"mistakes", "updates"} <= record.keys():
+        if not good or not all(_is_count(record.get(name)) for name in ("mistakes", "updates")):
             raise ValueError(
                 f"history has {checks.short(record)}, expected numbers with mistakes and updates"
             )
     return history
+
+
+def _is_count(value: Any) -> bool:
+    """Whether it is a whole number from 0 to the most that is counted, as an int or a float."""
+    return type(value) in (int, float) and 0 <= value <= checks.MOST and value == int(value)
 
 
 def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
