@@ -93,6 +93,14 @@ class Child:
         return self._process.wait()
 
 
+def run_all(workers: Sequence[threading.Thread]) -> None:
+    """Start all of these threads, and wait for their end."""
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
 def threads() -> set[threading.Thread]:
     """Those of novikoff's sources that run now. Others come and go, as those of earlier tests still may."""
     return {thread for thread in threading.enumerate() if thread.name.startswith("novikoff")}

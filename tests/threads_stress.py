@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import novikoff
+from children import run_all
 from novikoff import _core
 from novikoff.data.arrays import rows_of
 from novikoff.data.sources.features import NamedFeatures
@@ -55,10 +56,7 @@ def together(*calls: Callable[[int], Any], rounds: int = ROUNDS, may_refuse: boo
                 failures.append(error)
 
     workers = [threading.Thread(target=work, args=(k,)) for k in range(len(calls))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    run_all(workers)
     if failures:
         raise failures[0]
     return done

@@ -14,6 +14,7 @@ import numpy as np
 
 import model_files
 import novikoff
+from children import run_all
 from fuzzers.mutation import Rng, one_of
 
 X, TWO = np.tile(model_files.X, (30, 1)), np.tile(model_files.TWO, 30)
@@ -42,10 +43,7 @@ class Fuzzer:
                 errors.append(error)
 
         threads = [threading.Thread(target=work, args=(acts[k % len(acts)],)) for k in range(N)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_all(threads)
         if errors:
             raise errors[0]
         if refused:

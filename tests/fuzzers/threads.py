@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 import model_files
 import novikoff
+from children import run_all
 from fuzzers.mutation import Rng, one_of
 from novikoff import theory
 from novikoff.data.sources.cache import cached
@@ -66,10 +67,7 @@ class Fuzzer:
                 errors.append(error)
 
         threads = [threading.Thread(target=work, args=(k,)) for k in range(N)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_all(threads)
         if errors:
             raise errors[0]
         assert found == expected, (found, expected)
