@@ -36,7 +36,7 @@ class Figures:
 
 def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
     """The report on `run`; `name` and `order` are shown as they are."""
-    timed = all("seconds" in record for record in run.history)  # else it comes from a file
+    timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
     settled = figures.settled if timed and figures.settled is not None else (None, None)
     own = {key: value for key, value in vars(figures).items() if key not in ("margin", "settled")}
     return Report(
