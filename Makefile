@@ -56,23 +56,23 @@ lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 
 KILLS ?= 1000
 kill-test: $(VENV)/.built $(VENV)/.test
-	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills $(KILLS) --seed $(or $(SEED),1)
+	PYTHONPATH=tests $(BIN)/python -m support.kills --kills $(KILLS) --seed $(or $(SEED),1)
 
 real-data: $(VENV)/.built $(VENV)/.test
-	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/test_real_commands.py tests/test_real_verdicts.py \
-	    tests/test_bounds.py tests/test_mnist.py
+	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/cli/test_real_commands.py \
+	    tests/proof/test_real_verdicts.py tests/theory/test_bounds.py tests/kernel/test_mnist.py
 
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # What a sanitizer looks at is the native core, so this is the part of the suite that calls it most.
-SANITIZED = $(addprefix tests/test_,$(addsuffix .py,attributes budget conjunctions conll exact jsonl kernels \
-    layouts libsvm named online_safety online perceptron pocket scaling sources streaming structured_decoders tables \
-    tagger templates twin voted vw winnow words))
+SANITIZED = tests/linear tests/data $(addprefix tests/,$(addsuffix .py,kernel/test_budget kernel/test_conjunctions \
+    structured/test_structured_decoders project/test_attributes tagging/test_conll tagging/test_tagger \
+    tagging/test_templates training/test_streaming))
 sanitize: .venv-asan/.built .venv-tsan/.built
-	.ci/sanitized.sh asan -m pytest -n $(JOBS) $(wildcard $(SANITIZED))
+	.ci/sanitized.sh asan -m pytest -n $(JOBS) $(SANITIZED)
 	.ci/sanitized.sh asan -m fuzzers --runs 500
-	.ci/sanitized.sh tsan -m pytest $(wildcard tests/test_threads.py) tests/test_sources.py tests/test_twin.py
+	.ci/sanitized.sh tsan -m pytest tests/project/test_threads.py tests/data/test_sources.py tests/linear/test_twin.py
 	.ci/sanitized.sh tsan -m fuzzers threads sharing --runs 200
 
 sanitize-short: .venv-asan/.built .venv-tsan/.built
@@ -99,9 +99,9 @@ fuzz: build/fuzz_base build/fuzz_v3 .venv-asan/.built .venv-tsan/.built
 	@touch $@
 
 build/fuzz_v3: FLAGS = -march=x86-64-v3
-build/fuzz_%: $(wildcard native/*.h native/fuzz/*)
+build/fuzz_%: $(wildcard native/*/*)
 	@mkdir -p build
-	$(CXX) -std=gnu++17 -O1 -g $(FLAGS) -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all \
+	$(CXX) -std=gnu++17 -O1 -g $(FLAGS) -Wall -Wextra -Inative -fsanitize=address,undefined -fno-sanitize-recover=all \
 	    native/fuzz/parsers.cpp native/fuzz/driver.cpp -o $@
 
 hashes: $(VENV)/.build

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from distributed import Client
-
 from novikoff.distributed.cluster import local_cluster
 
 RECEIVED = struct.Struct("@128xQ")  # tcpi_bytes_received in Linux's struct tcp_info, since 4.1

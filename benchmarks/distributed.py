@@ -12,11 +12,11 @@ import dask
 import dask.array as da
 import numpy as np
 import scipy.sparse as sp
-from distributed import Client, futures_of
 
 from benchmarks import cluster, mixed
 from benchmarks.sparse import rows, zipf_columns
 from benchmarks.table import Row, skipped, span
+from distributed import Client, futures_of
 from novikoff import Perceptron
 from novikoff.dask import DistributedPerceptron
 from novikoff.distributed.linear_shard import LinearMethod, RowShard

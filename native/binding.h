@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "in_use.h"
-#include "learner.h"
+#include "memory/in_use.h"
+#include "linear/learner.h"
 
 namespace nb = nanobind;
 using namespace novikoff;

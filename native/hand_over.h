@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "binding.h"
-#include "growing.h"
+#include "memory/growing.h"
 
 // Memory from malloc, to be freed with the array.
 template <class T>

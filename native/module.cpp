@@ -4,8 +4,8 @@
 #endif
 
 #include "binding.h"
-#include "loops.h"
-#include "pocket.h"
+#include "linear/loops.h"
+#include "linear/pocket.h"
 
 Rule rule_named(const std::string& s) {
     if (s == "perceptron") return Rule::perceptron;

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <random>
 
-#include "parsers.h"
+#include "fuzz/parsers.h"
 
 namespace {
 

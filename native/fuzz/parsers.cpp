@@ -3,7 +3,7 @@
 // is parsed as a whole, in two pieces, or a line at a time.
 //
 // With clang this is a libFuzzer target for the parser named by -DNOVIKOFF_FUZZ='"libsvm"'; driver.cpp goes without.
-#include "parsers.h"
+#include "fuzz/parsers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "../cells.h"
-#include "../jsonl.h"
-#include "../libsvm.h"
-#include "../sentences.h"
-#include "../vw.h"
-#include "../words.h"
+#include "text/cells.h"
+#include "text/jsonl.h"
+#include "text/libsvm.h"
+#include "tagging/sentences.h"
+#include "text/vw.h"
+#include "text/words.h"
 
 namespace novikoff::fuzz {
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
-import model_files
 import novikoff
 from fuzzers.mutation import Rng, altered, damaged, one_of, other_array
 from novikoff.data.sources.cache import FOOTER, MAGIC, cache_path, cached
+from support import model_files
 
 
 class Fuzzer:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-import model_files
 import novikoff
 from fuzzers.mutation import Rng, altered, damaged, one_of
 from novikoff import checker, theory
 from novikoff.checker import Refused
-from oracles import is_true
-from test_forger import certified, forged
+from support import model_files
+from support.certified import certified, forged
+from support.oracles import is_true
 
 
 class Fuzzer:

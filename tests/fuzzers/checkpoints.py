@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import model_files
 from fuzzers.models import is_ours, resealed
 from fuzzers.mutation import Rng, altered, damaged, one_of, other_array
 from novikoff.modelfile import container as modelfile
+from support import model_files
 
 FILE = model_files.FOLDER / "0.1.0" / "checkpoint"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-import model_files
 from fuzzers.mutation import Rng, altered, damaged, one_of, other_array
 from novikoff.modelfile import container as modelfile
+from support import model_files
 
 FILES = model_files.FOLDER / "0.1.0"
 OTHERS = ("checkpoint",)  # and certificates: they have their own fuzzers

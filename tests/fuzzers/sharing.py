@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-import model_files
 import novikoff
-from children import run_all
 from fuzzers.mutation import Rng, one_of
+from support import model_files
+from support.children import run_all
 
 X, TWO = np.tile(model_files.X, (30, 1)), np.tile(model_files.TWO, 30)
 N = 4  # threads

@@ -17,7 +17,7 @@ from novikoff.data.sources.features import NamedFeatures
 from novikoff.tagging.conll import open_sentences
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.templates import Templates
-from test_cli_tag import conll, conllu, crfsuite, sentences
+from support.sentence_files import conll, conllu, crfsuite, sentences
 
 PARTS = (
     *(

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-import model_files
 import novikoff
 from fuzzers.mutation import Rng, damaged, one_of
+from support import model_files
 
 TOKENS = (
     *(

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import model_files
 import novikoff
-from children import run_all
 from fuzzers.mutation import Rng, one_of
 from novikoff import theory
 from novikoff.data.sources.cache import cached
+from support import model_files
+from support.children import run_all
 
 X, TWO, THREE = model_files.X, model_files.TWO, model_files.THREE
 N = 4  # threads

@@ -16,10 +16,10 @@ from uuid import uuid4
 from weakref import WeakSet
 
 import dask
-from distributed import CancelledError, Client, Future, LocalCluster, Security, wait
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
+from distributed import CancelledError, Client, Future, LocalCluster, Security, wait
 from novikoff.data.threads import threads
 from novikoff.training.checkpoint import Keeping
 

@@ -17,8 +17,8 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from distributed import Future
 
+from distributed import Future
 from novikoff.data.labels import Classes, Labels, Renaming, as_text, counts_of, declared_number, whole
 from novikoff.data.scaling import ColumnSums, Scaling
 from novikoff.data.sources.bytestream import each_path

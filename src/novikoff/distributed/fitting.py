@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from distributed import Future
-
 from novikoff.data.arrays import digest_of
 from novikoff.distributed import tasks
 from novikoff.distributed.checkpoint import MixingCheckpoint, MixingState

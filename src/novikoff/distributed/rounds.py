@@ -17,8 +17,8 @@ from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
-from distributed import Future
 
+from distributed import Future
 from novikoff.distributed import mixing, tasks
 from novikoff.distributed.checkpoint import MixingCheckpoint, MixingState
 from novikoff.distributed.cluster import Session

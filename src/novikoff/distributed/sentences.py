@@ -8,8 +8,8 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from distributed import Future
 
+from distributed import Future
 from novikoff.data.labels import Labels
 from novikoff.data.sources.features import State
 from novikoff.data.state import features_from_state, features_state

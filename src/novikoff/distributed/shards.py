@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from distributed import Future
 
+from distributed import Future
 from novikoff.data.labels import Classes, Labels, number
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.features import Features

@@ -8,8 +8,8 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from distributed import get_worker
 
+from distributed import get_worker
 from novikoff.distributed import mixing
 from novikoff.distributed.mixing import Change, Method, Outcome, Standing, Sums, Table
 
