@@ -210,8 +210,10 @@ Outcome scores(Learner& m, const Rows& rows, int64_t begin, int64_t end, double*
         if (clear_winner(s, m.classes, slack) < 0) {
             int64_t best = m.settle_rival(row, s, -1, slack);
             for (int64_t c = 0; c < m.classes; ++c) s[c] = m.score(row, c);
-            for (int64_t c = 0; c < best; ++c)  // rounding may tie what is not tied
+            for (int64_t c = 0; c < best; ++c) {  // rounding may tie what is not tied
+                if (s[c] == INFINITY) s[c] = std::numeric_limits<double>::max();  // then s[best] is infinite too
                 if (s[c] >= s[best]) s[best] = std::nextafter(s[c], INFINITY);
+            }
         }
         std::copy(s, s + m.classes, out + i * m.classes);
     }
