@@ -189,6 +189,7 @@ void prepare(Digest& digest, const Rows& rows) {
 
 void bind_voted(nb::module_& m);  // voted.cpp
 
+void bind_asking(nb::module_&);   // asking.cpp
 void bind_conjunctions(nb::module_&);  // conjunctions.cpp
 void bind_margins(nb::module_&);  // margins.cpp
 void bind_online(nb::module_&);   // online.cpp
@@ -516,6 +517,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         nb::arg("a"), nb::arg("b"), nb::arg("compensated") = true,
         "Sign and correctly rounded value of a.b; without the compensated sum, by the accumulator alone.");
 
+    bind_asking(m);
     bind_margins(m);
     bind_voted(m);
 

@@ -70,7 +70,14 @@ struct Hull {
         for (int64_t i = 0; i < m; ++i) size = std::max(size, gram[i * m + i]);
     }
 
-    double dot(const double* a, const double* b, int64_t n) const { return DenseRow<double>{a, n, a}.dot(b); }
+    // By one order of summation, the same on every machine: entry i is added to accumulator i mod 4.
+    double dot(const double* a, const double* b, int64_t n) const {
+        Vec sum{};
+        int64_t i = 0;
+        for (; i + 4 <= n; i += 4) sum += load4(a + i) * load4(b + i);
+        for (; i < n; ++i) sum[i & 3] += a[i] * b[i];
+        return total(sum);
+    }
     void add(double step, const double* row) {
         for (int64_t i = 0; i < m; ++i) g[i] += step * row[i];
     }
@@ -143,7 +150,7 @@ class Corral {
                 row[i] = c[i - r] * a + s[i - r] * b;
                 row[i + 1] = c[i - r] * b - s[i - r] * a;
             }
-            const double a = row[k], b = row[k + 1], length = std::hypot(a, b);
+            const double a = row[k], b = row[k + 1], length = std::sqrt(a * a + b * b);  // hypot is not the same everywhere
             c[k - r] = a / length;
             s[k - r] = b / length;
             row[k] = length;

@@ -12,7 +12,6 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from novikoff.data.arrays import is_sparse
 from novikoff.training.weights import Floats, Ints
@@ -57,7 +56,11 @@ def lifted(X: Any, bias: float) -> Any:
     if not bias:
         return X
     column = np.full((X.shape[0], 1), bias)
-    return sp.hstack([X, sp.csr_array(column)], format="csr") if is_sparse(X) else np.hstack([X, column])
+    if not is_sparse(X):
+        return np.hstack([X, column])
+    import scipy.sparse as sp  # here: dense rows do without it
+
+    return sp.hstack([X, sp.csr_array(column)], format="csr")
 
 
 def exponents(X: Any, weights: Floats | None) -> Ints:

@@ -21,7 +21,6 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 
 from novikoff.training.weights import Floats
 
@@ -36,6 +35,8 @@ def refined(Z: Any, F: Any, alpha: Floats, factor: Any) -> Floats:
     Newton's step for it, with w·z from the points themselves: products of the Gram matrix lose the digits in
     which ‖w‖² is smaller than ‖z‖².
     """
+    import scipy.linalg as sl
+
     part = Z[F]
     p = sl.cho_solve(factor, part @ (part.T @ alpha))
     q = sl.cho_solve(factor, np.ones(len(alpha)))
@@ -46,6 +47,8 @@ def refined(Z: Any, F: Any, alpha: Floats, factor: Any) -> Floats:
 
 def factored(gram: Floats, size: float, F: list[int], floor: float = 0.0) -> Floats:
     """L with LLᵀ = G_FF + size, where its last diagonal entry, squared, is known to be at least `floor`."""
+    import scipy.linalg as sl
+
     last = F[-1]
     system = gram[np.ix_(F, F)] + size
     L = np.zeros_like(system)
@@ -53,7 +56,7 @@ def factored(gram: Floats, size: float, F: list[int], floor: float = 0.0) -> Flo
     L[-1, :-1] = sl.solve_triangular(L[:-1, :-1], system[-1, :-1], lower=True)
     rest = max(gram[last, last] + size - float(L[-1] @ L[-1]), floor)
     if not rest > 0:
-        raise sl.LinAlgError("the points are affinely dependent")
+        raise np.linalg.LinAlgError("the points are affinely dependent")
     L[-1, -1] = math.sqrt(rest)
     return L
 
@@ -63,6 +66,8 @@ def settle(Z: Any, gram: Floats, F: list[int], alpha: Floats, floor: float = 0.0
 
     To the nearest point of the plane, or, while that is outside of the hull, as far as the hull goes.
     """
+    import scipy.linalg as sl
+
     size, last = float(gram.diagonal().max()), F[-1]
     while True:
         factor = factored(gram, size, F, floor if F[-1] == last else 0.0), True
@@ -79,7 +84,7 @@ def settle(Z: Any, gram: Floats, F: list[int], alpha: Floats, floor: float = 0.0
         alpha[F] = current
         F = [i for i, a in zip(F, current, strict=True) if a > 0]
         if not F:  # rounding took the last one, too
-            raise sl.LinAlgError("no point is left")
+            raise np.linalg.LinAlgError("no point is left")
 
 
 def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolerance: float = 1e-15) -> Floats:
@@ -96,7 +101,7 @@ def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolera
     alpha = alpha.copy()
     try:
         F = settle(Z, gram, [int(i) for i in np.flatnonzero(alpha)], alpha)
-    except sl.LinAlgError:  # dependent after all
+    except np.linalg.LinAlgError:  # dependent after all
         F = [int(np.argmin(gram.diagonal()))]
         alpha[:] = 0.0
         alpha[F] = 1.0
@@ -117,6 +122,6 @@ def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolera
         floor = size * (square - g[j]) ** 2 / (square * (square + size))
         try:
             F = settle(Z, gram, [*F, j], alpha, floor)
-        except sl.LinAlgError:
+        except np.linalg.LinAlgError:
             break
     return best

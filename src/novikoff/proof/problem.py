@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.data.arrays import in_order, is_sparse, read_matrix, rows_of
@@ -269,6 +268,8 @@ class Problem:
         rows, rivals = np.divmod(pairs, self.n_classes) if self.is_joint else (pairs, None)
         X = self.X[rows].astype(np.float64)
         sparse = is_sparse(X)
+        if sparse:
+            import scipy.sparse as sp  # here: questions about dense rows do without it
         if self.bias:
             column = np.full((len(rows), 1), self.bias)
             X = sp.hstack([X, sp.csr_array(column)], format="csr") if sparse else np.hstack([X, column])
@@ -285,6 +286,8 @@ class Problem:
         return z.reshape(len(rows), -1)
 
     def _sparse_pairs(self, X: Any, own: Any, rivals: Any) -> Any:
+        import scipy.sparse as sp
+
         stored, m = np.diff(X.indptr), X.shape[0]
         line = np.repeat(np.arange(m), stored)
         width = self.width

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from novikoff.data.arrays import is_sparse
 from novikoff.proof.problem import Pairs, Problem
@@ -70,6 +69,7 @@ class WorkingSet:
 
     def solve(self) -> tuple[float, Floats, Floats] | None:
         """The optimum, α and u; rows and columns are scaled first, since that changes no answer."""
+        import scipy.sparse as sp
         from scipy.optimize import linprog
 
         z = self.problem.signed_rows(self.pairs)
