@@ -38,10 +38,10 @@ Answer = Separable | Inseparable
 
 LEAST = 1 << 24  # multiply-adds that any question may take: some hundredths of a second
 FIRST = 64  # z that a working set begins with, and takes in after a pass, at least
-MOST = 512  # and at most
-TOLERANCE = 1e-15  # of ‖w‖², relative to the longest z, squared: what products of the Gram matrix are good for
+MOST = 128  # and at most
+SPREAD = 8  # powers of two that columns may differ by before each gets one of its own: no bytes do
+TOLERANCE = 1e-17  # of ‖w‖², relative to the longest z, squared: what products of the Gram matrix are good for
 ORIGIN = 1e-11  # and where the z may cancel out
-CLOSE = 1e-3  # relative to ‖w‖²: steps between two points that gain less are left to Wolfe's method
 WIDEST = 600  # z whose cancelling is solved for
 WHOLE = 200  # multiply-adds that one operation on Python's integers counts as
 HOW = "nearest point of the hull"
@@ -268,9 +268,9 @@ class Question:
         if not 0 < m <= min(WIDEST, self.problem.dimension + 1):
             return None
         z = self.search.integers(pairs)
-        bits = max(int(np.frexp(np.abs(z).max(initial=1).astype(np.float64))[1]), 1)
+        bits = max(int(abs(value)).bit_length() for value in (z.min(initial=0), z.max(initial=1)))
         digits = m * (bits + math.log2(m + 1) / 2) / 10 + 8  # Hadamard's bound, in digits of 21 bits, twice
-        self.effort.afford(m * m * (z.shape[1] + m) + digits * m * (m + WHOLE) * 2)
+        self.effort.afford(m * m * (z.shape[1] + m) + 6 * digits * m * (m + WHOLE))
         weights = relation(z)
         return None if weights is None else self._proved(pairs, weights, HOW)
 
@@ -290,6 +290,9 @@ class Hull:
         self.rival: Pairs = np.zeros(0, dtype=np.int64)
         self.signs: Floats = np.zeros(0)
         self.tried = b""  # the support that was solved for last
+        self.powers: npt.NDArray[np.int64] | None = None  # of two, by which columns are multiplied here
+        self.bias = problem.bias  # the bias coordinate as it is here
+        self.bias_power = 0
 
     # -- the working set
     def take(self, pairs: Pairs) -> None:
@@ -297,10 +300,13 @@ class Hull:
         problem, k = self.problem, len(pairs)
         numbers, rivals = np.divmod(pairs, problem.n_classes) if problem.is_joint else (pairs, None)
         part = problem.X[numbers]
+        if not len(self.pairs):
+            self._measure(part)
+        part = self._scaled(part)
         rows, m = rows_of(part), len(self.pairs)
         own = problem.labels[numbers].astype(np.int64)
         self.effort.charge((m + k) * self._stored(part))
-        panel = _core.Panel("linear", 1.0, 0.0, 1, problem.bias**2, rows, np.arange(k))
+        panel = _core.Panel("linear", 1.0, 0.0, 1, self.bias**2, rows, np.arange(k))
         self.parts.append((rows, k))
         products = np.empty((m + k, k))
         begin = 0
@@ -323,13 +329,38 @@ class Hull:
         self.pairs = np.concatenate([self.pairs, pairs])
         self.alpha = np.concatenate([self.alpha, np.zeros(k)])
 
+    def _measure(self, part: Any) -> None:
+        """Powers of two that bring the columns of the first z to a size, where they differ by much."""
+        if is_sparse(part):
+            largest = np.zeros(part.shape[1])
+            np.maximum.at(largest, part.indices, np.abs(part.data.astype(np.float64)))
+        else:
+            largest = np.abs(part.astype(np.float64)).max(axis=0, initial=0.0)
+        used = largest > 0
+        powers = np.frexp(largest)[1].astype(np.int64)
+        every = [*powers[used].tolist(), *([math.frexp(self.bias)[1]] if self.bias else [])]
+        if not every or max(every) - min(every) <= SPREAD:
+            return
+        self.powers = np.where(used, -powers, -max(every))
+        self.bias_power = -math.frexp(self.bias)[1] if self.bias else 0
+        self.bias = math.ldexp(self.bias, self.bias_power)
+
+    def _scaled(self, part: Any) -> Any:
+        if self.powers is None:
+            return part
+        if not is_sparse(part):
+            return np.ldexp(part.astype(np.float64), self.powers)
+        part = part.astype(np.float64)
+        part.data = np.ldexp(part.data, self.powers[part.indices])
+        return part
+
     @staticmethod
     def _stored(part: Any) -> int:
         """Values that are not 0."""
         return int(np.count_nonzero(part.data if is_sparse(part) else part)) + part.shape[0]
 
     def vector(self) -> tuple[Floats, Floats]:
-        """w as the passes take it: weights column by column, and biases."""
+        """w: weights column by column, and the bias coordinate."""
         weights, bias = np.zeros((self.problem.n_features, self.columns)), np.zeros(self.columns)
         shares = self.alpha * self.signs
         begin = 0
@@ -341,8 +372,14 @@ class Hull:
             bias = np.bincount(self.own, shares, self.columns)
             if self.problem.is_joint:
                 bias -= np.bincount(self.rival, shares, self.columns)
-            bias *= self.problem.bias
+            bias *= self.bias
         return weights, bias
+
+    def unscaled(self, weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
+        """The same vector for the columns as they are."""
+        if self.powers is None:
+            return weights, bias
+        return np.ldexp(weights, self.powers[:, None]), np.ldexp(bias, self.bias_power)
 
     # -- passes
     def look(self, weights: Floats, bias: Floats) -> tuple[Pairs, Floats]:
@@ -403,6 +440,7 @@ class Hull:
             self.improve()
             weights, bias = self.vector()
             square = self._square(weights, bias)
+            weights, bias = self.unscaled(weights, bias)
             size = float(self.gram.diagonal().max())
             if not square > ORIGIN * size:
                 found: Answer | None = self._cancelling()
@@ -439,7 +477,7 @@ class Hull:
 
     def _upper(self, square: float, size: float) -> float:
         """‖w‖/Σα, rounded up: no margin of the scaled rows is above it; infinite for rows of extreme sizes."""
-        if self.question.search.power or not self.problem.is_moderate:
+        if self.powers is not None or not self.problem.is_moderate:
             return math.inf
         m, total = len(self.alpha), math.fsum(self.alpha)
         slack = (m + self.problem.dimension + 16) * 2.0**-52
