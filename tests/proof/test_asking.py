@@ -23,11 +23,14 @@ def stored(X):
     yield "dense", np.ascontiguousarray(X)
     yield "padded", wide[:, :d]
     yield "csr", csr
-    yield "csr64", sp.csr_array((csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64)), X.shape)
+    yield (
+        "csr64",
+        sp.csr_array((csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64)), X.shape),
+    )
     yield "unsorted", Csr(csr.data[order], csr.indices[order], csr.indptr, X.shape, False)
-    if (X == X.astype(np.float32)).all():
+    if (X.astype(np.float32) == X).all():
         yield "float32", X.astype(np.float32)
-    if (X == X.astype(np.uint8)).all():
+    if (X.astype(np.uint8) == X).all():
         yield "bytes", X.astype(np.uint8)
 
 

@@ -347,6 +347,25 @@ def native_learner() -> None:
 
 
 @case
+def native_questions() -> None:
+    X, y = block(7, 2000)
+    rows, n = rows_of(X), len(X)
+    search, passed = (
+        _core.Cancelling(2, True, False),
+        _core.Pass(np.ones((X.shape[1], 1)), np.zeros(1), 2, 50),
+    )
+    done = together(
+        *(lambda i: search.look(rows, y, 0, n) for _ in range(2)),
+        lambda i: (search.strict, search.lax, search.nonzeros, search.zero_rows),
+        *(lambda i: passed.run(rows, y, 0, n) for _ in range(2)),
+        lambda i: passed.found(),
+        may_refuse=True,
+    )
+    assert sum(done[:2]) and sum(done[3:5])
+    assert len(passed.found()[0]) <= 50
+
+
+@case
 def native_parsers() -> None:
     text = np.frombuffer(b"1 1:2 3:4\n-1 2:1\n" * 200, np.uint8)
     named = np.frombuffer(b"1 | a:2 some_longer_name:4\n-1 | c\n" * 200, np.uint8)
