@@ -1,6 +1,6 @@
-"""The native passes and searches behind `proof.quick` give the bits of their plain twins, whatever the storage."""
+"""The native loops behind `proof.quick` give the bits of their plain twins, whatever the storage."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -13,7 +13,10 @@ from novikoff.reference import asking
 
 
 def stored(X):
-    """The same rows in every form: dense, a slice of wider rows, CSR, CSR whose indices are in no order, float32."""
+    """The same rows in every form.
+
+    Dense, a slice of wider rows, CSR, CSR whose indices are in no order, float32.
+    """
     n, d = X.shape
     wide = np.full((n, d + 3), 7.0)
     wide[:, :d] = X
@@ -64,7 +67,7 @@ def test_a_pass_has_the_bits_of_its_twin(kind, classes):
         for name, form in stored(X):
             found = _core.Pass(weights, biases, classes, 12)
             cuts = [0, n // 3, n // 3, n]
-            for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+            for begin, end in pairwise(cuts):
                 found.run(rows_of(form), y, begin, end)
             pairs, values = found.found()
             assert list(zip(values.tolist(), pairs.tolist(), strict=True)) == expected, name

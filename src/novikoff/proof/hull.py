@@ -1,9 +1,9 @@
 """The search of `quick`: the point of the hull of a few z that is nearest to the origin, in counted steps.
 
-Passes over all rows give the z that lie lowest along w = Σ α z; those join the working set, whose nearest point Wolfe's
-method finds on the matrix of their products. Every sum has a defined order: of passes and of w in
-native/proof/passes.h, of products in native/kernel/gram.h, of Wolfe's method in native/linear/margins.h. What w and α
-suggest is for a `Judge` to prove.
+Passes over all rows give the z that lie lowest along w = Σ α z; those join the working set, whose nearest
+point Wolfe's method finds on the matrix of their products. Every sum has a defined order: of passes and of
+w in native/proof/passes.h, of products in native/kernel/gram.h, of Wolfe's method in
+native/linear/margins.h. What w and α suggest is for a `Judge` to prove.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Hull:
             sums = np.bincount(self.own, shares, self.columns)
             if self.problem.is_joint:
                 sums = sums - np.bincount(self.rival, shares, self.columns)
-            bias = sums * self.bias
+            bias[:] = sums * self.bias
         return weights, bias
 
     def unscaled(self, weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
@@ -191,7 +191,7 @@ class Hull:
         return int(min(max(self.problem.dimension + 1, FIRST), MOST))
 
     def begin(self, start: tuple[Floats, Floats] | None, hard: Pairs | None) -> Separable | None:
-        """The first z: those that were hard, and the lowest along the perceptron's w, or along the mean of a few."""
+        """Take the first z: those that were hard and the lowest along the perceptron's w, or any."""
         problem = self.problem
         first = (
             np.zeros(0, dtype=np.int64) if hard is None else np.asarray(hard, dtype=np.int64)[: self.at_once]
@@ -222,14 +222,14 @@ class Hull:
     def _some(self) -> Pairs:
         """A z of rows from the first to the last."""
         problem = self.problem
-        rows = np.arange(self.at_once) * (problem.n_rows - 1) // (self.at_once - 1)
+        rows: Pairs = np.arange(self.at_once) * (problem.n_rows - 1) // (self.at_once - 1)
         if not problem.is_joint:
             return rows
         return rows * problem.n_classes + (problem.labels[rows] == 0)
 
     # -- the search
     def run(self) -> Separable | Inseparable | None:
-        """Until a verdict is proved, or nothing more can be done in floats; `Spent` when effort is used up."""
+        """Search until a verdict is proved, or floats can do no more; `Spent` when effort is used up."""
         while True:
             self.improve()
             weights, bias = self.vector()
@@ -270,7 +270,7 @@ class Hull:
         return float(_core.exact_dot(weights.ravel(), weights.ravel())[1] + _core.exact_dot(bias, bias)[1])
 
     def _upper(self, square: float, size: float) -> float:
-        """‖w‖/Σα, rounded up: no margin of the scaled rows is above it; infinite for rows of extreme sizes."""
+        """‖w‖/Σα, rounded up: no margin is above it. Infinite where rows or columns were scaled."""
         if self.powers is not None or self.power or not self.problem.is_moderate:
             return math.inf
         m, total = len(self.alpha), math.fsum(self.alpha)
@@ -296,5 +296,5 @@ def union(first: Pairs, second: Pairs) -> Pairs:
     """Both, without repeats, in the order they come."""
     both = np.concatenate([first, second])
     _, at = np.unique(both, return_index=True)
-    result: npt.NDArray[np.int64] = both[np.sort(at)]
+    result: Pairs = both[np.sort(at)]
     return result

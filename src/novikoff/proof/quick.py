@@ -1,17 +1,18 @@
 """Whether rows can be separated at all, asked with as much effort as the caller has: counted, never timed.
 
-`Question.ask` is for callers whose own course depends on the answer, such as training that stops when no epoch
-will ever be clean. So the answer, and the steps on the way to it, are the same on every machine, for every
-storage of the same rows, with any number of threads: the work is counted in multiply-adds, every float sum has a
-defined order (native/proof/passes.h, native/kernel/gram.h, native/linear/margins.h), and what floats suggest is
-checked exactly. Nothing of SciPy is loaded.
+`Question.ask` is for callers whose own course depends on the answer, such as training that stops when no
+epoch will ever be clean. So the answer, and the steps on the way to it, are the same on every machine, for
+every storage of the same rows, with any number of threads: the work is counted in multiply-adds, every
+float sum has a defined order (native/proof/passes.h, native/kernel/gram.h, native/linear/margins.h), and
+what floats suggest is checked exactly. Nothing of SciPy is loaded.
 
 The cheapest proof is looked for first:
 
 1. a row that is zero, or two rows that cancel out;
-2. the point nearest to the origin of the hull of a few z, the working set (Wolfe 1976). A pass over all rows gives
-   the z that lie lowest along it. When none lies below 0, it separates; when it is the origin, the z that it is
-   made of cancel out, with weights that are solved for in integers. Otherwise the lowest z join the working set;
+2. the point nearest to the origin of the hull of a few z, the working set (Wolfe 1976). A pass over all
+   rows gives the z that lie lowest along it. When none lies below 0, it separates; when it is the origin,
+   the z that it is made of cancel out, with weights that are solved for in integers. Otherwise the lowest z
+   join the working set;
 3. three classes or more: the two that are told apart least, on their own;
 4. small problems: the simplex method in integers.
 """
@@ -57,8 +58,8 @@ class Question:
     Parameters
     ----------
     problem : rows with labels, checked; sample weights do not matter
-    ties : ``"positive"`` or ``"mistake"``. An answer `Inseparable` with ``consistent=False`` proves that every
-        weight vector makes a mistake under this rule, and so that no epoch will be clean.
+    ties : ``"positive"`` or ``"mistake"``. An answer `Inseparable` with ``consistent=False`` proves that
+        every weight vector makes a mistake under this rule, and so that no epoch will be clean.
     """
 
     problem: Problem
@@ -82,7 +83,7 @@ class Question:
 
     @property
     def size(self) -> int:
-        """Multiply-adds of an epoch: the values that are not 0, and the bias coordinate; known after `ask`."""
+        """Multiply-adds of an epoch: the values that are not 0, with the bias; known after `ask`."""
         values = int(self.cancelling.nonzeros) + (self.problem.n_rows if self.problem.bias else 0)
         return max(values, 1) * (self.problem.n_classes if self.problem.is_joint else 1)
 
@@ -144,7 +145,7 @@ class Question:
         return self._proved(_opposite_pairs(problem, i, j), [1, 1], "opposite rows")
 
     def _proved(self, pairs: Pairs, weights: list[int], how: str) -> Inseparable | None:
-        """The verdict, when Σ weights·z = 0 in integers; whether zero errors are possible only where that is plain."""
+        """The verdict, when Σ weights·z = 0 in integers; `consistent` is None where it is not plain."""
         used = pairs[np.flatnonzero([w != 0 for w in weights])]
         if len(used) and not self.search.strict(used).any():
             self.search.consistent = True  # so that it is not asked there
@@ -207,7 +208,7 @@ class Question:
         return self._proved(pairs, list(found.weights), f"two classes: {found.how}")
 
     def _without_zeros(self, epochs: float, start: Any) -> Answer | None:
-        """Rows of zeros are always at a tie, and here these are no mistakes: zero errors are up to the others."""
+        """The verdict where ties of rows of zeros are no mistakes: zero errors are up to the others."""
         zero = self._pair_of(self.cancelling.lax)
         if self.rest is None:
             self.kept = np.flatnonzero(signs_of(self.problem.X))

@@ -1,7 +1,8 @@
-"""What training asks of its rows, in plain Python: the twin of native/proof and of Wolfe's method in margins.h.
+"""What training asks of its rows, in plain Python: the twin of native/proof and of Wolfe's method in
+margins.h.
 
-A row is a mapping from column to number; zeros are not in it. Every sum has one order, so that the native loops
-give the same bits.
+A row is a mapping from column to number; zeros are not in it. Every sum has one order, so that the native
+loops give the same bits.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ def dot(row: Row, w: Sequence[float] | Floats) -> float:
 def lowest(
     rows: Sequence[Row], labels: Sequence[int], coef: Floats, bias: Sequence[float], count: int
 ) -> list[tuple[float, int]]:
-    """The pairs with the smallest u·z as (product, pair), smallest first; a line of `coef` a class, or one."""
+    """The pairs with the smallest u·z as (product, pair), smallest first.
+
+    A line of `coef` a class, or one.
+    """
     found = []
     for i, (row, y) in enumerate(zip(rows, labels, strict=True)):
         s = [dot(row, w) + float(b) for w, b in zip(coef, bias, strict=True)]
@@ -116,7 +120,7 @@ class Corral:
         self.normalize()
 
     def append(self, j: int, floor: float) -> bool:
-        """Add a point, unless it depends on the others; `floor`: what L's last entry, squared, is at least."""
+        """Add a point, unless it depends on the others; L's last entry, squared, is `floor` at least."""
         row: list[float] = []
         rest = self.gram[j, j] + self.size
         for k, i in enumerate(self.F):
@@ -155,7 +159,7 @@ class Corral:
         return x
 
     def settle(self) -> None:
-        """To the nearest point of the plane, or, while that is outside of the hull, as far as the hull goes."""
+        """To the nearest point of the plane, or, while that is outside, as far as the hull goes."""
         alpha = self.alpha
         while self.F:
             beta, total, theta = self.plane(), 0.0, 1.0
@@ -185,7 +189,7 @@ class Corral:
         self.alpha /= total
 
     def run(self, rounds: int, tolerance: float) -> bool:
-        """Rounds until no point lies below w by more than tolerance·size, or w has not become shorter for long."""
+        """Rounds until no point lies below w by more than tolerance·size, or w stays as long as it is."""
         self.settle()
         best, shortest, since, ended = self.alpha.copy(), math.inf, 0, False
         for t in range(rounds + 1):
