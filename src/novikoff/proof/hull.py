@@ -225,7 +225,8 @@ class Hull:
         rows: Pairs = np.arange(self.at_once) * (problem.n_rows - 1) // (self.at_once - 1)
         if not problem.is_joint:
             return rows
-        return rows * problem.n_classes + (problem.labels[rows] == 0)
+        pairs: Pairs = rows * problem.n_classes + (problem.labels[rows] == 0)
+        return pairs
 
     # -- the search
     def run(self) -> Separable | Inseparable | None:

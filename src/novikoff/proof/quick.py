@@ -104,7 +104,8 @@ class Question:
         Parameters
         ----------
         epochs : the effort granted, beside what earlier calls were granted
-        start : (coef, intercept) of a perceptron that was trained on these rows, to begin with
+        start : (coef, intercept) of a perceptron that was trained on these rows, to begin with; later calls
+            begin with what was found before
         hard : pairs that it was updated with, those most often first
         """
         if self.answer is not None or self.is_over:

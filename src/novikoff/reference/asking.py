@@ -30,7 +30,7 @@ def cancelling(
     those where it is none. `lifted` says that there is a bias coordinate.
 
     >>> cancelling([{0: 1.0}, {0: -1.0}, {0: 1.0}], [1, 1, 0], 2, lifted=False, tie_is_mistake=False)
-    ((1, 2), (0, 1))
+    ((0, 2), (0, 1))
     """
     first: dict[tuple[Any, ...], dict[tuple[int, int], int]] = {}  # by values: the first row of every kind
     lax = NONE
