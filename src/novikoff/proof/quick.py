@@ -164,7 +164,7 @@ class Question:
             found = self._pair_of((int(lax[0]), int(lax[1])))
             return None if found is None else replace(found, consistent=self._zero_errors())
         if self.hull is None:
-            self.hull = Hull(self, *self.problem.equilibrated())
+            self.hull = Hull(self, self.search.scaled, self.search.power)
         if not len(self.hull.pairs):
             answer: Answer | None = self.hull.begin(start, hard)
             if answer is not None:
