@@ -1,4 +1,4 @@
-"""The small C++ files of this folder, compiled when they are needed."""
+"""Compile the small C++ files of this folder on demand."""
 
 from __future__ import annotations
 
