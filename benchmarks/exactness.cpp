@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../native/loops.h"
+#include "linear/loops.h"
 
 using namespace novikoff;
 
