@@ -17,7 +17,7 @@ import pytest
 
 
 # ---- randomness ----------------------------------------------------------------------------------------
-# Unseeded generators are seeded here again for every test, so that all runs of the suite draw the same numbers.
+# Unseeded generators get new seeds here for every test, so that all runs draw the same numbers.
 class Unseeded:
     """`numpy.random.default_rng`, with the seeds 0, 1, 2, ... within a test where none is given."""
 
