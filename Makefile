@@ -1,17 +1,17 @@
-# Needs python3 (3.11 or later, with venv) and a C++ compiler. Everything else comes into .venv.
-#   make demo    train on a data set that scikit-learn carries, and print the report
+# Needs python3 (3.11 or later, with venv) and a C++ compiler. Everything else is installed into .venv.
+#   make demo    train on a data set that comes with scikit-learn, and print the report
 #   make test    the whole suite
 #   make lint    style, types, import layers
-#   make bench   novikoff beside its peers
+#   make bench   novikoff compared with its peers
 #   make lowest  the suite with the lowest versions that pyproject.toml promises, in an environment of its own
 #   make steady  the suite five times: quiet, with all cores busy, on one core, with and without the real data
 #   make long    the property tests with many more examples, drawn by SEED
-#   make sanitize  a part of the suite and some fuzzing under the address, undefined-behaviour and thread sanitizers
-#   make sanitize-short  a few cases of each fuzzer under them, as CI runs it
-#   make fuzz    every kind of input under the sanitizers, FUZZ_SECONDS for each, drawn by SEED
-#   make kill-test  KILLS commands (1000) killed at moments drawn by SEED, run again, and their files compared
-#   make hashes  requirements.txt anew: the versions of constraints.txt with the hashes of their files
-#   make sbom    build/sbom.json: what novikoff is made of and needs, with licences and hashes (CycloneDX)
+#   make sanitize  a part of the suite and some fuzzing with the address, undefined-behaviour and thread sanitizers
+#   make sanitize-short  a few cases of each fuzzer with these sanitizers, as CI runs it
+#   make fuzz    every kind of input with the sanitizers, FUZZ_SECONDS each, drawn by SEED
+#   make kill-test  kill KILLS commands (1000) at moments drawn by SEED, run them again, and compare their files
+#   make hashes  write requirements.txt: the versions of constraints.txt with the hashes of their files
+#   make sbom    build/sbom.json: the components and dependencies of novikoff, with licences and hashes (CycloneDX)
 #   make real-data  commands, verdicts and bounds on the real data sets of the docs (NOVIKOFF_DATA names the folder)
 PYTHON ?= python3
 VENV ?= .venv
@@ -30,8 +30,8 @@ demo: $(VENV)/.built
 test: $(VENV)/.built $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-# A build folder of its own too: CMake remembers where nanobind was. What old packages say of the new ones that
-# they stand on is no error.
+# It needs a build folder of its own too, because CMake remembers where nanobind was. Deprecation warnings of old
+# packages about their newer dependencies are not errors.
 lowest: build/lowest.txt
 	$(MAKE) test VENV=.venv-lowest VERSIONS=build/lowest.txt BUILD=build/lowest \
 	    ARGS='-W ignore::DeprecationWarning -W ignore::FutureWarning $(ARGS)'
@@ -65,7 +65,7 @@ real-data: $(VENV)/.built $(VENV)/.test
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# What a sanitizer looks at is the native core, so this is the part of the suite that calls it most.
+# Sanitizers check the native core, so this is the part of the suite that calls it most.
 SANITIZED = tests/linear tests/data $(addprefix tests/,$(addsuffix .py,kernel/test_budget kernel/test_conjunctions \
     structured/test_structured_decoders project/test_attributes tagging/test_conll tagging/test_tagger \
     tagging/test_templates training/test_streaming))
@@ -79,7 +79,7 @@ sanitize-short: .venv-asan/.built .venv-tsan/.built
 	.ci/sanitized.sh asan -m fuzzers --runs 60
 	.ci/sanitized.sh tsan -m fuzzers threads --runs 30
 
-# The parsers once as for any processor, once for those with AVX2: they read text in different ways.
+# The parsers are built once for any processor and once for those with AVX2, because they read text in different ways.
 FUZZ_SECONDS ?= 60
 fuzz: build/fuzz_base build/fuzz_v3 .venv-asan/.built .venv-tsan/.built
 	build/fuzz_base $(FUZZ_SECONDS) $(or $(SEED),1)
@@ -87,7 +87,7 @@ fuzz: build/fuzz_base build/fuzz_v3 .venv-asan/.built .venv-tsan/.built
 	.ci/sanitized.sh asan -m fuzzers --seconds $(FUZZ_SECONDS) --seed $(or $(SEED),1)
 	.ci/sanitized.sh tsan -m fuzzers threads sharing --seconds $(FUZZ_SECONDS) --seed $(or $(SEED),1)
 
-# Environments that borrow the packages of $(VENV), with a core and a build folder of their own.
+# These environments borrow the packages of $(VENV), and have a core and a build folder of their own.
 .venv-asan/.built: HOW = -C cmake.define.NOVIKOFF_SANITIZE=address,undefined
 .venv-tsan/.built: HOW = -C cmake.define.NOVIKOFF_SANITIZE=thread -C cmake.define.NOVIKOFF_BASE_ONLY=ON
 .venv-asan/.built .venv-tsan/.built: $(VENV)/.build $(VENV)/.test $(SOURCES)
@@ -116,7 +116,7 @@ sdist: $(VENV)/.built
 	$(PIP) install -c constraints.txt build
 	$(BIN)/python -m build --no-isolation --sdist
 
-# The build folder stays, so that only what changed is compiled again.
+# The build folder is kept, so that only changed files are compiled again.
 $(VENV)/.built: $(VENV)/.build $(SOURCES)
 	$(PIP) install --no-build-isolation -c $(VERSIONS) -C build-dir='$(BUILD)/{wheel_tag}' -e '.[files]'
 	@touch $@

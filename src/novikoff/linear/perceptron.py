@@ -55,7 +55,7 @@ class Perceptron(LinearClassifier):
     Notes
     -----
     `partial_fit` may begin with rows of one class, which is then the only answer, with a score of 0: see
-    "Classes as they come" in docs/guide.md. It may meet classes it has not seen: each gets a zero row.
+    "Undeclared classes" in docs/guide.md. It may meet classes it has not seen: each gets a zero row.
     Growing from two classes to three turns `coef_` from shape (1, d) into (3, d) with rows −w, +w and 0
     (what joint updates would have left), and a tie, which predicted the second class before, now predicts
     the lowest class.
