@@ -9,6 +9,7 @@ import tomllib
 
 import pytest
 
+import novikoff
 from support.places import ROOT
 
 SOURCES = [path for folder in ("native", "src") for path in (ROOT / folder).rglob("*") if path.is_file()]
@@ -53,6 +54,18 @@ def test_every_pinned_version_has_hashes():
     assert done.returncode == 0, done.stderr
     text = (ROOT / "requirements.txt").read_text()
     assert "://" not in text and "index-url" not in text and "find-links" not in text
+
+
+def test_the_version_stands_in_one_place():
+    """In `novikoff.__version__`, where the build reads it, so that wheels and sources say the same."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"] and "version" not in project["project"]
+    settings = dict(project["tool"]["scikit-build"]["metadata"]["version"])
+    regex = pytest.importorskip(settings.pop("provider"))
+    assert (
+        regex.dynamic_metadata("version", settings | {"input": str(ROOT / settings["input"])})
+        == novikoff.__version__
+    )
 
 
 def test_builds_in_isolation_have_the_pinned_versions():
