@@ -66,9 +66,9 @@ bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # What a sanitizer looks at is the native core, so this is the part of the suite that calls it most.
-SANITIZED = tests/linear tests/data $(addprefix tests/,$(addsuffix .py,kernel/test_budget kernel/test_conjunctions \
-    structured/test_structured_decoders project/test_attributes tagging/test_conll tagging/test_tagger \
-    tagging/test_templates training/test_streaming))
+SANITIZED = tests/linear tests/data tests/exact $(addprefix tests/,$(addsuffix .py,kernel/test_budget \
+    kernel/test_conjunctions structured/test_structured_decoders project/test_documented_attributes \
+    tagging/test_conll tagging/test_tagger tagging/test_templates training/test_streaming))
 sanitize: .venv-asan/.built .venv-tsan/.built
 	.ci/sanitized.sh asan -m pytest -n $(JOBS) $(SANITIZED)
 	.ci/sanitized.sh asan -m fuzzers --runs 500

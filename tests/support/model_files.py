@@ -2,7 +2,8 @@
 
 ``PYTHONPATH=tests python -m support.model_files`` writes ``tests/files/VERSION`` for the
 version at hand: its files and, as ``seen.json``, what is seen in them. That is done once for each version,
-when it is released, and never again: every later version must see the same in them (test_model_files.py).
+when it is released, and never again: every later version must see the same in them
+(test_files_of_old_versions.py).
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])  # itself
-import test_checker_work as here
+import test_checker_limits as here
 from novikoff import checker
 cases = [(here.steep(), here.SIXTY), here.long_numbers()]
 for claim in (here.RUN, here.AT_MOST):
