@@ -2,8 +2,6 @@
 
 import datetime
 import io
-import subprocess
-import sys
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +15,8 @@ from hypothesis import strategies as st
 import novikoff
 from novikoff import theory
 from novikoff.data.rounding import Rounding, RoundingWarning, as_doubles, nearest_double
+from support.children import run_python
+from support.marks import may_not_separate
 
 ODD = 2**53 + 1  # the first integer that no double holds
 LONG = np.finfo(np.longdouble).nmant > 52  # whether a long double holds more than a double
@@ -146,7 +146,7 @@ def test_decimals_mean_the_nearest_double():
     assert theory.separability([[Decimal("0.1")], [Decimal("0.2")]], [0, 1]).verdict == "separable"
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 @pytest.mark.parametrize("estimator", estimators(), ids=named)
 def test_estimators_refuse_or_round(estimator):
     X, y = np.array([[1, 2**53], [0, ODD]]), [0, 1]
@@ -503,7 +503,7 @@ def test_integers_beside_floats_in_frames():
                 pytest.fail(kind)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_frames_of_numbers_that_doubles_hold():
     pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")
@@ -757,8 +757,7 @@ def test_commands(tmp_path):
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "novikoff", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return run_python("-m", "novikoff", *arguments, code=None)
 
 
 # ---- one example at a time -----------------------------------------------------------------------------
@@ -843,7 +842,7 @@ def test_expansions():
         novikoff.MonotoneConjunctions().fit(X)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_loaded_models(tmp_path):
     X, y = np.array([[1.0, 0], [0, 1]]), [0, 1]
     bad = np.array([[1, 0], [0, ODD]])

@@ -22,8 +22,9 @@ from novikoff.cli.app import make_app
 from novikoff.kernel.dual_model import DualModel
 from novikoff.modelfile import container as modelfile
 from novikoff.reference.budget import POLICIES
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 APP = make_app(("fit", "predict", "evaluate", "inspect"))
 WAYS = ("last", "averaged", "voted")
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import sys
 import warnings
 
@@ -22,6 +21,7 @@ from novikoff.kernel.kernels import Spread
 from novikoff.parameters.table import KERNEL_PARAMETERS
 from novikoff.reference.budget import POLICIES
 from novikoff.training.plan import Plan
+from support.children import run_python
 
 
 def text(X, y):
@@ -260,16 +260,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             "make_app()(sys.argv[1:], standalone_mode=False); "
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
         )
-        command = [
-            sys.executable,
-            "-c",
-            code,
-            "fit",
-            path,
-            *how,
-            "--model",
-            tmp_path / "m.novikoff",
-            "--quiet",
-        ]
-        peaks.append(int(subprocess.run(command, check=True, capture_output=True).stdout.split()[-1]))
+        done = run_python("-c", code, "fit", path, *how, "--model", tmp_path / "m.novikoff", "--quiet")
+        peaks.append(int(done.stdout.split()[-1]))
     assert peaks[1] < peaks[0] + 20_000, peaks  # kB: all rows in memory would be 140,000 × 20 × 12 bytes

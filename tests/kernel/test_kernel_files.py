@@ -5,8 +5,6 @@ model predicts as the saved one, bit by bit. Nothing in a file is believed that 
 """
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +20,10 @@ from novikoff.cli.app import make_app
 from novikoff.data.sources.block import Block
 from novikoff.kernel.kernels import NamedKernel
 from novikoff.modelfile import container as modelfile
+from support.children import run_python
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 APP = make_app(("fit", "predict", "evaluate", "inspect", "convert"))
 WAYS = ("last", "averaged", "voted")
 
@@ -453,7 +453,7 @@ def test_the_command_needs_no_scikit_learn(folder):
         ["fit", "train.csv", "--label", "label", "--kernel", "rbf"],
         ["predict", "train.novikoff", "test.csv"],
     ):
-        subprocess.run([sys.executable, "-c", code, *arguments], check=True, stdout=subprocess.PIPE)
+        run_python("-c", code, *arguments)
 
 
 def test_kernel_by_name_settles_gamma_once(tmp_path):

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from novikoff import KernelPerceptron
+from support.marks import may_not_separate
 from support.places import DATA
 
 MNIST = DATA / "mnist"
 pytestmark = [
     pytest.mark.skipif(len(list(MNIST.glob("*-ubyte.gz"))) < 4, reason="MNIST is not at hand"),
-    pytest.mark.filterwarnings("ignore:The training rows were not separated"),
+    may_not_separate,
 ]
 
 

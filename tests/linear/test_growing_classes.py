@@ -9,7 +9,6 @@ import copy
 import io
 import math
 import pickle
-import warnings
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -42,13 +41,7 @@ from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 
 SIX = [((-1, 2), -1), ((1, 0), 1), ((1, 1), 1), ((-1, 0), -1), ((-1, -2), -1), ((1, -1), 1)]  # CMU 10-601
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def as_dict(row):

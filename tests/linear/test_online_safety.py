@@ -6,7 +6,6 @@ import gc
 import math
 import os
 import pickle
-import subprocess
 import sys
 import threading
 import weakref
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 from novikoff.linear.online import OnlinePerceptron
-from support.children import PATIENCE, Child
+from support.children import Child, run_python
 
 
 def frozen_state(model):
@@ -250,13 +249,8 @@ else:
 """
 
     def run(argument, seed, data=b""):
-        return subprocess.run(
-            [sys.executable, "-c", script, argument],
-            input=data,
-            capture_output=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
+        environment = {"PYTHONHASHSEED": seed}
+        return run_python("-c", script, argument, input=data, text=False, environment=environment).stdout
 
     assert run("read", "2", run("write", "1")) == b"61 600 True\n"
 
@@ -331,8 +325,7 @@ model.learn_many(rows[250:])
 assert os.read(read, 1 << 16).decode() == str((model.n_visits_, model.coef_.tolist()))
 print("same")
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.stdout == "same\n", done.stderr
+    assert run_python("-c", script).stdout == "same\n"
 
 
 def test_a_label_that_learns_while_it_is_compared():

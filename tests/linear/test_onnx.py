@@ -16,12 +16,13 @@ from novikoff.data.sources.features import NumberedFeatures
 from novikoff.linear.model import LinearModel
 from novikoff.linear.onnx import plan_digits, to_onnx, weight_digits
 from novikoff.training.weights import Model, Settings
+from support.marks import may_not_separate
 from support.places import DATA
 from support.strategies import cancelling, datasets, decimals, integers, plain
 
 ort = pytest.importorskip("onnxruntime")
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 
 def session(linear, level="ORT_ENABLE_ALL"):

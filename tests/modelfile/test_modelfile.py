@@ -2,12 +2,9 @@
 
 import errno
 import json
-import os
 import pickle
 import resource
 import struct
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -25,8 +22,10 @@ from novikoff.linear.model import LinearModel
 from novikoff.modelfile import container as modelfile
 from novikoff.training import state as training_state
 from novikoff.training.weights import Model, Settings, Weights
+from support.children import run_python
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 
 def data(n_classes=2, n=60, d=7, seed=0):
@@ -109,10 +108,7 @@ def test_the_same_in_another_process(tmp_path):
         "import novikoff; novikoff.Perceptron(order='cyclic').fit([[0., 1], [1, 0]], ['a', 'b']).save({!r})"
     )
     for seed in "01":
-        path = str(tmp_path / seed)
-        subprocess.run(
-            [sys.executable, "-c", code.format(path)], check=True, env=os.environ | {"PYTHONHASHSEED": seed}
-        )
+        run_python("-c", code.format(str(tmp_path / seed)), environment={"PYTHONHASHSEED": seed})
     assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
 
 
@@ -296,10 +292,7 @@ def test_load_model_predicts(tmp_path):
         f"import sys, novikoff; m = novikoff.load_model({str(tmp_path / 'm')!r}); m.predict([[0.0] * 7]);"
         "m.save(sys.argv[1]); print(m.report, 'sklearn' in sys.modules, 'scipy' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "n")], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.endswith("False False\n")
+    assert run_python("-c", code, tmp_path / "n").stdout.endswith("False False\n")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
 
 

@@ -5,8 +5,6 @@ NOVIKOFF_DRAW=1 draws them anew; look at them before they are kept.
 """
 
 import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -19,6 +17,8 @@ from novikoff import KernelPerceptron, Perceptron, VotedPerceptron, plots
 from novikoff.plots.style import in_the_plane, label_indices
 from novikoff.plots.witness import convex_hull
 from novikoff.theory import bounds, diagnose, max_margin, separability, trace
+from support.children import run_python
+from support.marks import may_not_separate
 from support.places import TESTS
 
 KEPT = TESTS / "pictures"
@@ -162,7 +162,7 @@ def test_pictures_look_as_they_did(name):
     check_looks(ax.figure, name)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_three_boundaries_look_as_they_did():
     X, y = clusters()
     X[y == 1] -= 1.1
@@ -303,7 +303,7 @@ def test_boundary_from_trace_is_that_of_the_model():
     np.testing.assert_array_equal(shown.updates, other.updates)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_boundary_marks_what_is_wrong_and_draws_no_strip_then():
     X, y = clusters()
     X[0] = X[-1]
@@ -397,7 +397,7 @@ def test_without_matplotlib_the_extra_is_named():
         "try: OrderDisplay([1, 2]).plot()\n"
         "except ImportError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python("-c", code)
     assert "novikoff[plots]" in done.stdout
 
 

@@ -4,12 +4,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tomllib
 
 import pytest
 
 import novikoff
+from support.children import run_python
 from support.places import ROOT
 
 SOURCES = [path for folder in ("native", "src") for path in (ROOT / folder).rglob("*") if path.is_file()]
@@ -35,8 +35,7 @@ def test_whatever_source_changes_is_built_anew(tmp_path):
 
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
 def test_every_promise_has_a_lowest_version():
-    command = [sys.executable, ROOT / ".ci" / "lowest.py"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    said = run_python(ROOT / ".ci" / "lowest.py").stdout.split()
     lowest = dict(line.split("==") for line in said)
     pinned = (ROOT / "constraints.txt").read_text().split()
     assert {"numpy", "nanobind", "typer", "distributed", "pytest"} <= lowest.keys()
@@ -49,9 +48,7 @@ def test_every_promise_has_a_lowest_version():
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
 def test_every_pinned_version_has_hashes():
     """For `pip install --require-hashes`; `make hashes` makes the file anew."""
-    command = [sys.executable, ROOT / ".ci" / "hashes.py", "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_python(ROOT / ".ci" / "hashes.py", "--check")
     text = (ROOT / "requirements.txt").read_text()
     assert "://" not in text and "index-url" not in text and "find-links" not in text
 
@@ -79,8 +76,7 @@ def test_builds_in_isolation_have_the_pinned_versions():
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
 def test_the_bill_of_materials_names_everything():
     pytest.importorskip("nanobind")
-    command = [sys.executable, ROOT / ".ci" / "sbom.py"]
-    bill = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    bill = json.loads(run_python(ROOT / ".ci" / "sbom.py").stdout)
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
     found = {each["name"]: each for each in bill["components"]}
     for name in ("numpy", "scipy", "scikit-learn", "safetensors", "nanobind", "robin-map"):

@@ -17,6 +17,7 @@ from novikoff.cli.app import make_app
 from novikoff.proof import certificates
 from novikoff.proof.verdicts import Undecided
 from novikoff.theory import certify, read_certificate, trace
+from support.marks import may_not_separate
 from support.places import DATA
 
 VERIFIED = "verified, each number in the file read as the nearest double:"
@@ -55,7 +56,7 @@ def test_a_limit_leaves_an_upper_bound(monkeypatch):
     assert made.claims[0]["epsilon"] == pytest.approx(np.sqrt(2))  # the shortest row alone
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_models_of_any_make_and_their_errors():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)

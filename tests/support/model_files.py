@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -34,6 +33,7 @@ from novikoff import (
     structured,
     theory,
 )
+from support.children import run_python
 from support.places import TESTS
 
 FOLDER = TESTS / "files"
@@ -212,8 +212,8 @@ def command(format: str, *options: str) -> Kind:
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder, f"rows.{format}")
             data.write_text(ROWS[format])
-            fit = [sys.executable, "-m", "novikoff", "fit", str(data), "--model", str(path), "--quiet"]
-            subprocess.run([*fit, "--epochs", "3", *options], check=True, stdout=subprocess.DEVNULL)
+            fit = ("-m", "novikoff", "fit", data, "--model", path, "--quiet", "--epochs", 3)
+            run_python(*fit, *options)
 
     return write, partial(see_rows, format=format)
 

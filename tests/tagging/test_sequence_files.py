@@ -1,8 +1,6 @@
 """What taggers read and refuse, templates, and their files."""
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import Sequences
 from novikoff.tagging.templates import Templates
 from novikoff.training.plan import Plan
+from support.children import run_python
 from support.places import DATA
 from support.sentences import TAGS, WORDS_OF, X, Y
 
@@ -244,8 +243,7 @@ def test_tagging_needs_no_scikit_learn(tmp_path):
         f"print(load_model({str(tmp_path / 'm')!r}).tag([[['w=the'], ['w=dog']]]))\n"
         "assert 'sklearn' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "[['D', 'N']]\n", done.stderr
+    assert run_python("-c", code).stdout == "[['D', 'N']]\n"
 
 
 # ---- real data ---------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import io
 import json
-import warnings
 from hashlib import blake2b
 
 import numpy as np
@@ -61,11 +60,7 @@ def same(learned, model, *, averaged=False):
     np.testing.assert_allclose(learned.run.margin, model.margin_, rtol=1e-14)
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @given(
