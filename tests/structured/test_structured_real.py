@@ -3,20 +3,16 @@
 import lzma
 from itertools import islice
 
-import pytest
-
 from novikoff import StructuredPerceptron
 from novikoff.structured import DependencyTrees
 from novikoff.structured.eisner import crossing, projective
 from support.marks import may_not_separate
-from support.places import DATA
+from support.places import at_hand
 
 
 def sentences(part):
     """(words with their tags, heads) of the English Web Treebank."""
-    path = DATA / "ud_english_ewt" / f"en_ewt-ud-{part}.conllu.xz"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not at hand")
+    path = at_hand(f"ud_english_ewt/en_ewt-ud-{part}.conllu.xz")
     rows = []
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
