@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -10,27 +11,61 @@ import pytest
 
 import novikoff
 from support.children import run_python
-from support.places import ROOT
+from support.places import ROOT, TESTS
 
 SOURCES = [path for folder in ("native", "src") for path in (ROOT / folder).rglob("*") if path.is_file()]
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+TARGETS = (
+    "test",
+    "lint",
+    "bench",
+    "demo",
+    "long",
+    "steady",
+    "sanitize",
+    "sanitize-short",
+    "fuzz",
+    "kill-test",
+)
+TARGETS += ("kill-test", "real-data", "sbom", "wheel")
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+
+
+def plan(*arguments):
+    """What `make` would run."""
+    alone = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    command = ["make", "-n", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=True).stdout
+
+
+@needs_make
 def test_whatever_source_changes_is_built_anew(tmp_path):
     """Asked about one file of each kind and folder; one folder, `cli/tag`, used to be forgotten."""
     for name in (".build", ".built", ".test"):
         (tmp_path / name).touch()
 
     def planned(*changed):
-        command = ["make", "-n", "test", f"VENV={tmp_path}", *changed]
-        alone = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-        done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=True)
-        return done.stdout
+        return plan("test", f"VENV={tmp_path}", *changed)
 
     assert "pip" not in planned()
     files = {(path.parent, path.suffix): path.relative_to(ROOT) for path in SOURCES if path.suffix != ".pyc"}
     forgotten = [path for path in files.values() if " -e " not in planned("-W", str(path))]
     assert len(files) > 10 and not forgotten
+
+
+@needs_make
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_file_and_module_that_a_target_names_is_there(target):
+    said = plan(target)
+    named = set(re.findall(r"(?<![\w/])(?:tests|examples|native|\.ci)(?:/[\w.]+)+", said))
+    modules = set(re.findall(r"-m ((?:support|fuzzers|benchmarks)[\w.]*)", said))
+    places = [ROOT / name for name in named]
+    places += [(TESTS if each != "benchmarks" else ROOT) / each.replace(".", "/") for each in modules]
+    missing = [str(path) for path in places if not (path.exists() or path.with_suffix(".py").exists())]
+    assert not missing
+    assert places or target in ("test", "long", "wheel")
 
 
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
