@@ -18,14 +18,13 @@ from novikoff.plots.style import in_the_plane, label_indices
 from novikoff.plots.witness import convex_hull
 from novikoff.theory import bounds, diagnose, max_margin, separability, trace
 from support.children import run_python
+from support.lecture import SIX, SIX_Y
 from support.marks import may_not_separate
 from support.places import TESTS
 
 KEPT = TESTS / "pictures"
 TOLERANCE = 8.0  # root mean square of the difference, of 255: lines that are a little thicker stay below
 
-SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIX_LABELS = np.array([-1, 1, 1, -1, -1, 1])
 XOR = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
 XOR_LABELS = np.array([0, 0, 1, 1])
 
@@ -186,7 +185,7 @@ def test_an_image_test_can_fail():
 
 # ---- numbers -----------------------------------------------------------------------------------------
 def six_points():
-    return trace(SIX, SIX_LABELS, [1.0, 0.0], fit_intercept=False)
+    return trace(SIX, SIX_Y, [1.0, 0.0], fit_intercept=False)
 
 
 def test_sandwich_shows_the_trace():
@@ -221,7 +220,7 @@ def test_mistakes_step_at_their_visits_under_the_bound():
 )
 def test_pictures_are_of_the_rules_own_theorem(rule, formula, bound, what):
     """Of the margin rule with β = 1 updates are bounded by (5 + 2)/1, and not by (R/γ)² = 5."""
-    run = trace(SIX, SIX_LABELS, [1.0, 0.0], rule=rule, margin=float(rule == "margin"), fit_intercept=False)
+    run = trace(SIX, SIX_Y, [1.0, 0.0], rule=rule, margin=float(rule == "margin"), fit_intercept=False)
     shown = plots.MistakesDisplay.from_trace(run, ax=empty_axes())
     (level,), (line, text) = shown.bound_lines_, (t.get_text() for t in shown.ax_.get_legend().get_texts())
     assert list(level.get_ydata()) == pytest.approx([bound, bound]) and run.updates <= bound
@@ -229,7 +228,7 @@ def test_pictures_are_of_the_rules_own_theorem(rule, formula, bound, what):
     proof = plots.SandwichDisplay.from_trace(run, ax=empty_axes())
     assert proof.bound == pytest.approx(bound)
     assert any(formula in t.get_text() for t in proof.ax_.texts)
-    found = bounds(SIX, SIX_LABELS, fit_intercept=False, margin=1.0)
+    found = bounds(SIX, SIX_Y, fit_intercept=False, margin=1.0)
     names = {name for name, _ in plots.MistakesDisplay.from_trace(run, found, ax=empty_axes()).bounds}
     own = {"perceptron": "novikoff"}.get(rule, rule)
     assert own in names and names & {"novikoff", "margin", "normalized", "pa", "pa1", "pa2"} == {own}
@@ -350,7 +349,7 @@ def test_witness_without_bias_is_the_origin():
     with pytest.raises(ValueError, match="fit_intercept=False"):
         plots.WitnessDisplay.from_verdict(verdict, X, y, fit_intercept=True)
     with pytest.raises(ValueError, match="no witness"):
-        plots.WitnessDisplay.from_verdict(separability(SIX, SIX_LABELS), SIX, SIX_LABELS)
+        plots.WitnessDisplay.from_verdict(separability(SIX, SIX_Y), SIX, SIX_Y)
 
 
 def test_convex_hull_is_scipys():

@@ -34,6 +34,7 @@ from novikoff import (
     theory,
 )
 from support.children import run_python
+from support.lecture import SIX, SIX_Y
 from support.places import TESTS
 
 FOLDER = TESTS / "files"
@@ -307,8 +308,6 @@ def checkpoint(path: Path) -> None:
             shutil.copy(Path(folder) / "checkpoint.novikoff", path)
 
 
-SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIGNS = np.array([-1, 1, 1, -1, -1, 1])
 RANKED = [np.array([[3.0, 1], [1, 1], [2, 0]]), np.array([[0.0, 1], [4, 2], [2, 2]])]
 PAIRED = [-np.abs(np.array([3.0, 8, 5])[:, None] - np.array([6.0, 4, 8]))[:, :, None]]
 PARSED = [[("the", "DT"), ("dog", "NN"), ("barks", "VB")], [("dogs", "NN"), ("see", "VB"), ("cats", "NN")]]
@@ -365,18 +364,18 @@ KINDS: dict[str, Kind] = {
     "structured-matching": structure(structured.Matching(), PAIRED, [[1, 2, 0]]),
     "structured-trees": structure(structured.DependencyTrees(hash_bits=10), PARSED, [[2, 3, 0], [2, 0, 2]]),
     "text": (as_text, see_text),
-    "certificate-separable": certificate(lambda: theory.certify(SIX, SIGNS), SIX, SIGNS),
+    "certificate-separable": certificate(lambda: theory.certify(SIX, SIX_Y), SIX, SIX_Y),
     "certificate-inseparable": certificate(lambda: theory.certify(SIX, THREE[:6]), SIX, THREE[:6]),
     "certificate-errors": certificate(
         lambda: theory.certify(X, THREE, Perceptron(order="cyclic", max_epochs=1).fit(X, THREE)), y=THREE
     ),
     "certificate-run": certificate(
-        lambda: theory.certify(SIX, SIGNS, trace=theory.trace(SIX, SIGNS, fit_intercept=False)), SIX, SIGNS
+        lambda: theory.certify(SIX, SIX_Y, trace=theory.trace(SIX, SIX_Y, fit_intercept=False)), SIX, SIX_Y
     ),
     "certificate-kernel": certificate(
-        lambda: theory.certify(SIX, SIGNS, KernelPerceptron("poly", order="cyclic").fit(SIX, SIGNS)),
+        lambda: theory.certify(SIX, SIX_Y, KernelPerceptron("poly", order="cyclic").fit(SIX, SIX_Y)),
         SIX,
-        SIGNS,
+        SIX_Y,
     ),
     "checkpoint": (checkpoint, see_checkpoint),
 }
