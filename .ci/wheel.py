@@ -29,7 +29,7 @@ LEVELS = {"x86_64": ("base", "v3")}
 
 def problems(names: Iterable[str], machine: str = os.uname().machine) -> list[str]:
     """What a wheel with these files lacks, and what it should not have."""
-    names = set(names)
+    names = {name for name in names if not name.endswith("/")}
     found = {name for name in names if not re.match(r"novikoff-[^/]+\.dist-info/", name)}
     kinds = ("*.py", "*.pyi", "py.typed")
     expected = {str(path.relative_to(PACKAGE.parent)) for kind in kinds for path in PACKAGE.rglob(kind)}

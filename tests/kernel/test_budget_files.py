@@ -22,6 +22,7 @@ from novikoff.cli.app import make_app
 from novikoff.kernel.dual_model import DualModel
 from novikoff.reference.budget import POLICIES
 from support.marks import may_not_separate
+from support.rows import libsvm
 from support.tampered import edit, put, refused, saved, tampered
 
 pytestmark = may_not_separate
@@ -329,18 +330,10 @@ def run(*arguments, code=0):
     return result
 
 
-def write_libsvm(path, X, y):
-    lines = [
-        f"{label} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(row) if v)
-        for row, label in zip(X.tolist(), y.tolist(), strict=True)
-    ]
-    Path(path).write_text("\n".join(lines) + "\n")
-
-
 def test_conjunctions_from_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = bits()
-    write_libsvm("t.svm", X, y)
+    Path("t.svm").write_bytes(libsvm(X, y))
     said = run("fit", "t.svm", "--kernel", "monotone_conjunction", "--quiet", "--test", "t.svm").stdout
     assert "KernelPerceptron('monotone_conjunction')" in said
     model = KernelPerceptron("monotone_conjunction", random_state=0).fit(sp.csr_array(X), y)
@@ -357,7 +350,7 @@ def test_conjunctions_from_files(tmp_path, monkeypatch):
 def test_budgets_from_files(tmp_path, monkeypatch, policy):
     monkeypatch.chdir(tmp_path)
     X, y = points()
-    write_libsvm("t.svm", X, y)
+    Path("t.svm").write_bytes(libsvm(X, y))
     run("fit", "t.svm", "--kernel", "rbf", "--budget", 9, "--budget-policy", policy, "--quiet")
     model = KernelPerceptron("rbf", budget=9, budget_policy=policy, random_state=0).fit(sp.csr_array(X), y)
     np.testing.assert_array_equal(KernelPerceptron.load("t.novikoff").dual_coef_, model.dual_coef_)
@@ -392,7 +385,7 @@ def test_budgets_from_files(tmp_path, monkeypatch, policy):
 )
 def test_options_that_make_no_sense(tmp_path, monkeypatch, options, said):
     monkeypatch.chdir(tmp_path)
-    write_libsvm("t.svm", *points(10))
+    Path("t.svm").write_bytes(libsvm(*points(10)))
     assert said in " ".join(run("fit", "t.svm", *options, code=2).stderr.split())
     assert not Path("t.novikoff").exists()
 
@@ -415,7 +408,7 @@ def test_values_that_are_no_bits(tmp_path, monkeypatch):
 
 def test_labels_and_scores_come_from_one_computation(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_libsvm("t.svm", *points())
+    Path("t.svm").write_bytes(libsvm(*points()))
     run("fit", "t.svm", "--kernel", "rbf", "--quiet")
     calls, votes = [], DualModel.votes
     monkeypatch.setattr(DualModel, "votes", lambda self, *a: calls.append(1) or votes(self, *a))
@@ -439,7 +432,7 @@ def test_linear_models_give_both_at_once_too(tmp_path, n_classes):
 def test_a_cache_too_small(tmp_path, monkeypatch):
     """What is said to be the least that works, does; a thousandth less does not."""
     monkeypatch.chdir(tmp_path)
-    write_libsvm("t.svm", *points())
+    Path("t.svm").write_bytes(libsvm(*points()))
     options = ("fit", "t.svm", "--kernel", "rbf", "--quiet", "--n-jobs", 1, "--cache-mb")
     said = run(*options, 0.001, code=1).stderr
     assert "--cache-mb=0.001 is too small for 120 rows and 2 classes" in said

@@ -26,7 +26,7 @@ def good() -> set[str]:
     about = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
     kinds = ("*.py", "*.pyi", "py.typed")
     files = [str(path.relative_to(ROOT / "src")) for kind in kinds for path in PACKAGE.rglob(kind)]
-    return {*files, *native, *(f"novikoff-1.0.dist-info/{name}" for name in about)}
+    return {"novikoff/", *files, *native, *(f"novikoff-1.0.dist-info/{name}" for name in about)}
 
 
 def test_a_wheel_as_it_should_be_has_no_problems(problems) -> None:
