@@ -12,6 +12,7 @@
 #   make kill-test  kill KILLS commands (1000) at moments drawn by SEED, run them again, and compare their files
 #   make hashes  write requirements.txt: the versions of constraints.txt with the hashes of their files
 #   make sbom    build/sbom.json: the components and dependencies of novikoff, with licences and hashes (CycloneDX)
+#   make wheel   dist/*.whl for the oldest platform it runs on, tested where there is no compiler
 #   make real-data  commands, verdicts and bounds on the real data sets of the docs (NOVIKOFF_DATA names the folder)
 PYTHON ?= python3
 VENV ?= .venv
@@ -22,7 +23,7 @@ VERSIONS ?= constraints.txt
 BUILD ?= build
 SOURCES := $(shell find native src -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lowest steady lint bench long sanitize sanitize-short fuzz kill-test real-data hashes sbom sdist clean
+.PHONY: demo test lowest steady lint bench long sanitize sanitize-short fuzz kill-test real-data hashes sbom wheel sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -53,6 +54,7 @@ lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/project/test_names.py tests/project/test_imports.py # which need these tools
 
 KILLS ?= 1000
 kill-test: $(VENV)/.built $(VENV)/.test
@@ -66,9 +68,9 @@ bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # Sanitizers check the native core, so this is the part of the suite that calls it most.
-SANITIZED = tests/linear tests/data $(addprefix tests/,$(addsuffix .py,kernel/test_budget kernel/test_conjunctions \
-    structured/test_structured_decoders project/test_attributes tagging/test_conll tagging/test_tagger \
-    tagging/test_templates training/test_streaming))
+SANITIZED = tests/linear tests/data tests/exact $(addprefix tests/,$(addsuffix .py,kernel/test_budget \
+    kernel/test_conjunctions structured/test_structured_decoders project/test_documented_attributes \
+    tagging/test_conll tagging/test_tagger tagging/test_templates training/test_streaming))
 sanitize: .venv-asan/.built .venv-tsan/.built
 	.ci/sanitized.sh asan -m pytest -n $(JOBS) $(SANITIZED)
 	.ci/sanitized.sh asan -m fuzzers --runs 500
@@ -111,6 +113,12 @@ sbom: $(VENV)/.built
 	$(PIP) install --no-build-isolation -c $(VERSIONS) -C build-dir='$(BUILD)/{wheel_tag}' \
 	    -e '.[dask,files,onnx,plots]'
 	$(BIN)/python .ci/sbom.py > build/sbom.json
+
+# Compiled in the folder of the editable install, so that only what changed is compiled again.
+wheel: $(VENV)/.built $(VENV)/.wheel
+	rm -rf build/wheels
+	$(PIP) wheel --no-build-isolation --no-deps -C build-dir='$(BUILD)/{wheel_tag}' -w build/wheels .
+	$(BIN)/python .ci/wheel.py build/wheels/*.whl
 
 sdist: $(VENV)/.built
 	$(PIP) install -c constraints.txt build

@@ -104,6 +104,12 @@ struct Hull {
     }
 };
 
+// glibc 2.35 has a second `hypot`, without errno. The first has the same values, and older systems have it too, so
+// that a wheel runs there.
+#if defined(__x86_64__) && defined(__GLIBC__)
+__asm__(".symver hypot, hypot@GLIBC_2.2.5");
+#endif
+
 // Wolfe 1976, the method that src/novikoff/proof/minnorm.py states: the corral F with L L' = G_FF + size, row by row.
 class Corral {
     Hull& h;

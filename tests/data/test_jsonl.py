@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from novikoff import OnlinePerceptron, _core
 from novikoff.data.rounding import nearest_double
 from novikoff.data.sources.features import NamedFeatures
-from novikoff.data.sources.text import labels_of
-from support.named_rows import added, check_cuts, placed, plain
+from support.named_rows import added, check_cuts, placed, plain, read_all
 
 
 def features_of(name, value):
@@ -45,13 +44,7 @@ def twin(objects, ignore=()):
 
 
 def read(text, *keys, **options):
-    parser = _core.JsonRows(*keys, **options)
-    assert parser.parse(text), parser.problem
-    labels, weights, *matrix = parser.take()
-    n = len(matrix[2]) - 1
-    labels = [None] * n if labels is None else labels_of(labels).tolist()
-    weights = [1.0] * n if weights is None else weights.tolist()
-    return list(zip(labels, weights, plain(*matrix), strict=True))
+    return read_all(_core.JsonRows(*keys, **options), text)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(

@@ -6,7 +6,6 @@ import io
 import lzma
 import os
 import re
-import subprocess
 import sys
 import threading
 from itertools import pairwise
@@ -20,7 +19,7 @@ import novikoff
 from novikoff.data.sources import bytestream, formats
 from novikoff.data.sources.features import NumberedFeatures
 from novikoff.data.sources.text import ParsedInOrder, TextSource
-from support.children import threads
+from support.children import run_python, threads
 
 
 def zstandard(data):
@@ -343,7 +342,7 @@ print([name for name in ("scipy", "sklearn", "pyarrow") if name in sys.modules])
 """
     text = b"".join(b"1 1:%d\n" % i for i in range(20_000))
     for data in (text, gzip.compress(text)):
-        done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
+        done = run_python("-c", program, input=data, text=False)
         assert done.stdout.decode().splitlines() == [
             "20000 standard input",
             "standard input can be read only once; save it to a file to read it again.",

@@ -9,8 +9,6 @@ import io
 import lzma
 import math
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from novikoff.data.sources.delimited import Buffers
 from novikoff.data.sources.encoding import _sparse, placed
 from novikoff.data.sources.features import NamedFeatures
 from novikoff.data.sources.tables import TableSource
-from support.children import threads
+from support.children import run_python, threads
 
 EPOCH = dt.datetime(1970, 1, 1)
 
@@ -656,7 +654,7 @@ def test_reading_loads_neither_pandas_nor_scipy(tmp_path: Path) -> None:
         f"    for block in TableSource({str(tmp_path)!r} + '/' + form, header=True).blocks(): pass\n"
         "assert not {'pandas', 'scipy', 'sklearn'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_python("-c", program)
 
 
 def test_a_damaged_recipe_is_refused() -> None:
@@ -732,8 +730,7 @@ def test_a_flipped_bit_in_an_arrow_file_is_an_error_or_other_rows(tmp_path):
     path = tmp_path / "rows.arrow"
     pyarrow.feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
     n = "4000" if os.environ.get("HYPOTHESIS_PROFILE") == "long" else "150"
-    child = subprocess.run([sys.executable, "-c", FLIPS, path, n], capture_output=True, text=True)
-    assert (child.returncode, child.stdout) == (0, "done\n"), child.stderr
+    assert run_python("-c", FLIPS, path, n).stdout == "done\n"
 
 
 def test_labels_with_zero_bytes_are_refused():

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from novikoff import OnlinePerceptron, _core
 from novikoff.data.sources.features import NamedFeatures
-from novikoff.data.sources.text import labels_of
-from support.named_rows import added, check_cuts, placed, plain
+from support.named_rows import added, check_cuts, placed, plain, read_all
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -51,13 +50,7 @@ def twin(text):
 
 
 def read(text, **options):
-    parser = _core.VwRows(**options)
-    assert parser.parse(text), parser.problem
-    labels, weights, *matrix = parser.take()
-    n = len(matrix[2]) - 1
-    labels = [None] * n if labels is None else labels_of(labels).tolist()
-    weights = [1.0] * n if weights is None else weights.tolist()
-    return list(zip(labels, weights, plain(*matrix), strict=True))
+    return read_all(_core.VwRows(**options), text)
 
 
 NUMBERS = st.one_of(

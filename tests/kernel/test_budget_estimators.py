@@ -12,10 +12,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from novikoff import KernelPerceptron, OnlineKernelPerceptron
 from novikoff.reference.budget import POLICIES
+from support.marks import may_not_separate
 from support.places import load
 from support.strategies import datasets, integers
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 
 def rings(n=300, seed=0, noise=0.1):

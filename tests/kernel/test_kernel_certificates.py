@@ -8,7 +8,6 @@ still true.
 import copy
 import json
 import math
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -23,8 +22,10 @@ from typer.testing import CliRunner
 from novikoff import KernelPerceptron, checker, load_model
 from novikoff.cli.app import make_app
 from novikoff.theory import certify
+from support.children import run_python
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 XOR, LABELS = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]), np.array([1, -1, -1, 1])
 
 
@@ -275,10 +276,7 @@ def test_the_commands(tmp_path, monkeypatch):
     assert "separable in the space of the kernel (1.0·x·z + 1.0)^2" in said
     assert json.loads(Path("xor.json").read_text())["claims"][0]["claim"] == "kernel separable"
     run("verify", "xor.json", "xor.csv")
-    done = subprocess.run(
-        [sys.executable, "-m", "novikoff.checker", "xor.json", "xor.csv"], check=True, capture_output=True
-    )
-    assert done.stdout.startswith(b"verified,")
+    assert run_python("-m", "novikoff.checker", "xor.json", "xor.csv").stdout.startswith("verified,")
 
 
 # ---- conjunctions and budgets ------------------------------------------------------------------------
@@ -363,7 +361,4 @@ def test_conjunctions_by_the_commands(tmp_path, monkeypatch):
     said = run("certify", "t.svm", "--model", "t.novikoff", "--output", "t.json")
     assert said.startswith("separable in the space of the kernel monotone_conjunction, with margin at least")
     assert run("verify", "t.json", "t.svm").startswith("verified,")
-    done = subprocess.run(
-        [sys.executable, "-m", "novikoff.checker", "t.json", "t.svm"], check=True, capture_output=True
-    )
-    assert done.stdout.startswith(b"verified,")
+    assert run_python("-m", "novikoff.checker", "t.json", "t.svm").stdout.startswith("verified,")

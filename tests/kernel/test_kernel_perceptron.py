@@ -18,9 +18,10 @@ from novikoff.kernel import dual_model as dualmodel
 from novikoff.kernel.dual import least_bytes
 from novikoff.kernel.kernels import BY_NAME
 from novikoff.reference.dual import DualTwin, tensor_power
+from support.marks import may_not_separate
 from support.strategies import datasets, integers
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 ORDERS = st.sampled_from(["shuffle", "cyclic", "worst"])
 TIES = st.sampled_from(["positive", "mistake"])

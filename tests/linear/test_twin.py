@@ -14,6 +14,7 @@ from novikoff.parameters.table import RULES
 from novikoff.reference.linear import Twin
 from novikoff.training import linear as training
 from novikoff.training.weights import Model, Settings
+from support.marks import may_not_separate
 from support.strategies import across_edges, datasets, extreme, integers, near_edges, values
 
 rules = st.sampled_from(RULES)
@@ -261,7 +262,7 @@ def test_chunks_change_nothing(n_classes, data, rule, average):
     np.testing.assert_array_equal(whole.intercept_, fitted.intercept_)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_threads_change_nothing(n_jobs):
     rng = np.random.default_rng(5)

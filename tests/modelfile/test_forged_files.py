@@ -9,8 +9,6 @@ import json
 import re
 import shutil
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +20,10 @@ from novikoff import KernelPerceptron, OnlineKernelPerceptron, OnlinePerceptron,
 from novikoff.modelfile import container as modelfile
 from novikoff.modelfile.container import kind_of_file, read_file, write_file
 from support import forging
+from support.children import run_python
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 FILES = forging.FILES
 ROOM = 64 << 20  # bytes; the least of the claims would take four times as much
@@ -43,8 +43,7 @@ def rose(tmp_path_factory):
     for name in forging.FORGERIES:
         forging.forged(name, folder / name)
     files = [*(f"warm-{name}" for name in WARM), *forging.FORGERIES]
-    command = [sys.executable, forging.__file__, *(str(folder / name) for name in files)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_python("-m", "support.forging", *(folder / name for name in files))
     found = {}
     for line in done.stdout.splitlines():
         found |= json.loads(line)
@@ -74,7 +73,7 @@ def test_what_cannot_be_reserved_is_refused_in_words(tmp_path):
         "import resource, sys, novikoff, numpy, novikoff.linear.model;"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31)); novikoff.load_model(sys.argv[1])"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], capture_output=True, text=True)
+    done = run_python("-c", code, tmp_path / "m", code=None)
     last = done.stderr.splitlines()[-1]
     assert "ValueError" in last and "claims 268,435,456 weights" in last
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from novikoff import Perceptron
+from support.marks import may_not_separate
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.5, 3.0]])
 y = np.array([0, 1, 1, 0])
@@ -91,7 +92,7 @@ def test_bad_parameters(parameters, message):
     assert next(iter(parameters)) in str(caught.value)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_wrong_feature_count():
     model = Perceptron(max_epochs=2).fit(X, y)
     for call in (model.predict, model.decision_function, lambda x: model.partial_fit(x, y)):

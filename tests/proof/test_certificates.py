@@ -17,7 +17,8 @@ from novikoff.cli.app import make_app
 from novikoff.proof import certificates
 from novikoff.proof.verdicts import Undecided
 from novikoff.theory import certify, read_certificate, trace
-from support.places import DATA
+from support.marks import may_not_separate
+from support.places import at_hand
 
 VERIFIED = "verified, each number in the file read as the nearest double:"
 SIX = np.array([[2.0, 1], [1, 2], [1, 1], [-1, -2], [-2, -1], [-1, -1]])
@@ -55,7 +56,7 @@ def test_a_limit_leaves_an_upper_bound(monkeypatch):
     assert made.claims[0]["epsilon"] == pytest.approx(np.sqrt(2))  # the shortest row alone
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_models_of_any_make_and_their_errors():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
@@ -242,9 +243,7 @@ def test_ctrl_c_saves_what_is_proved(folder, monkeypatch):
     ("name", "kind"), [("mushrooms.txt.xz", "separable"), ("phishing.txt.xz", "inseparable")]
 )
 def test_real_verdicts(name, kind, tmp_path):
-    path = DATA / "libsvm" / name
-    if not path.exists():
-        pytest.skip(f"{name} is not at hand")
+    path = at_hand(f"libsvm/{name}")
     X, y = novikoff.load(path)
     made = certify(X, y)
     assert kinds(made)[0] == kind

@@ -6,8 +6,6 @@ Truth is decided by plain loops over fractions that share nothing with the check
 import copy
 import json
 import math
-import subprocess
-import sys
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -20,6 +18,7 @@ from hypothesis import strategies as st
 from novikoff import checker
 from novikoff.checker import Refused
 from novikoff.theory import certify, trace
+from support.children import run_python
 from support.oracles import dot, is_true, map_fractions
 
 # ---- certificates of all kinds -----------------------------------------------------------------------
@@ -407,12 +406,12 @@ def test_bad_data_are_refused(X, y, match):
 def test_the_checker_reads_files_by_itself(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     (tmp_path / "c.json").write_text(json.dumps(good()))
-    command = [sys.executable, "-P", "-m", "novikoff.checker", "c.json", name]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.split("\n")[1:2] == ["  separable, with margin at least 0.5"], done.stderr
+    command = ("-P", "-m", "novikoff.checker", "c.json", name)
+    done = run_python(*command, cwd=tmp_path)
+    assert done.stdout.split("\n")[1:2] == ["  separable, with margin at least 0.5"]
     (tmp_path / name).write_text(text.replace("2", "3", 1))
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and done.stderr.startswith("refused: the certificate is for other data")
+    done = run_python(*command, cwd=tmp_path, code=1)
+    assert done.stderr.startswith("refused: the certificate is for other data")
 
 
 @pytest.mark.parametrize(
@@ -442,7 +441,7 @@ def test_a_bad_file_is_refused(tmp_path, name, text, match):
 
 def test_it_imports_nothing_of_the_project():
     code = "import sys, novikoff.checker; print([m for m in sys.modules if m[:5] in ('novik', 'scipy')])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python("-c", code)
     assert set(eval(done.stdout)) == {
         "novikoff",  # the package itself, and how it finds its names
         "novikoff.lazy",

@@ -12,11 +12,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import novikoff
 from novikoff import Perceptron, StructuredPerceptron
 from novikoff.structured import Chains, DependencyTrees, Matching, Multiclass, Ranking
+from support.marks import may_not_separate
 from support.structured_problems import (
     Costly,
     Plainly,
     Trap,
-    quiet,
     separable_sequences,
 )
 
@@ -37,7 +37,7 @@ def test_scikit_learn_conventions():
         StructuredPerceptron(Plainly()).predict(X)
 
 
-@quiet
+@may_not_separate
 def test_partial_fit_is_one_pass_and_goes_on():
     X, Y, _ = separable_sequences(3)
     once = StructuredPerceptron(Plainly(), order="cyclic", average=True, max_epochs=2).fit(X, Y)
@@ -46,7 +46,7 @@ def test_partial_fit_is_one_pass_and_goes_on():
     assert dict(again.weights_) == dict(once.weights_) and again.n_updates_ == once.n_updates_
 
 
-@quiet
+@may_not_separate
 def test_early_stopping_keeps_the_best_epoch():
     X, Y, _ = separable_sequences(4, n=40)
     Y = [y if i % 4 else tuple(1 - b for b in y) for i, y in enumerate(Y)]  # noise
@@ -59,7 +59,7 @@ def test_early_stopping_keeps_the_best_epoch():
     assert math.dist(model.weights_.values(), [0] * len(model.weights_)) == pytest.approx(kept)
 
 
-@quiet
+@may_not_separate
 def test_callback_verbose_and_interrupt(capsys):
     X, Y, _ = separable_sequences(3)
     seen = []
@@ -83,7 +83,7 @@ def test_callback_verbose_and_interrupt(capsys):
 
 
 # ---- files -----------------------------------------------------------------------------------------------
-@quiet
+@may_not_separate
 def test_shipped_problems_are_saved_and_loaded(tmp_path):
     rng = np.random.default_rng(0)
     cases = [

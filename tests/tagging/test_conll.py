@@ -20,7 +20,7 @@ from novikoff.tagging.conll import open_sentences, read_sentences
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import MOST_LABELS
 from novikoff.tagging.templates import Templates
-from support.places import DATA
+from support.places import at_hand
 
 TEMPLATES = Templates(
     ["columns: w pos", "w[-1..1]", "w[-1]|w[0]", "pos[0]|pos[1]", "suffix(w[0],2)", "__BOS__"]
@@ -334,9 +334,8 @@ def test_where_text_is_cut(text):
 
 def test_counts_of_real_files():
     """CoNLL-2000 has 8,936 sentences of 211,727 tokens and 22 labels; EWT 12,544 sentences and 17 labels."""
-    chunks, words = DATA / "conll2000" / "train.txt.gz", DATA / "ud_english_ewt" / "en_ewt-ud-train.conllu.xz"
-    if not chunks.exists() or not words.exists():
-        pytest.skip("the data is not at hand")
+    chunks = at_hand("conll2000/train.txt.gz")
+    words = at_hand("ud_english_ewt/en_ewt-ud-train.conllu.xz")
     features = TemplateFeatures(Templates.named("crfsuite-chunking"))
     sequences, labels, classes = read_sentences(chunks, features)
     assert (len(sequences), sequences.n_tokens, len(classes), len(labels)) == (8_936, 211_727, 22, 211_727)

@@ -1,8 +1,6 @@
 """What taggers read and refuse, templates, and their files."""
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -19,7 +17,8 @@ from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import Sequences
 from novikoff.tagging.templates import Templates
 from novikoff.training.plan import Plan
-from support.places import DATA
+from support.children import run_python
+from support.places import at_hand
 from support.sentences import TAGS, WORDS_OF, X, Y
 
 # ---- what is read ------------------------------------------------------------------------------------
@@ -244,21 +243,18 @@ def test_tagging_needs_no_scikit_learn(tmp_path):
         f"print(load_model({str(tmp_path / 'm')!r}).tag([[['w=the'], ['w=dog']]]))\n"
         "assert 'sklearn' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "[['D', 'N']]\n", done.stderr
+    assert run_python("-c", code).stdout == "[['D', 'N']]\n"
 
 
 # ---- real data ---------------------------------------------------------------------------------------
-CONLL = DATA / "conll2000"
 
 
-@pytest.mark.skipif(not CONLL.exists(), reason="CoNLL-2000 is not there")
 def test_conll_2000_over_five_seeds():
     """docs/tagging.md: mean F1 93.62, where CRFsuite's `ap` reaches 93.43 with the same features."""
     features = TemplateFeatures(Templates.named("crfsuite-chunking"))
-    x, labels, classes = read_sentences(CONLL / "train.txt.gz", features)
+    x, labels, classes = read_sentences(at_hand("conll2000/train.txt.gz"), features)
     features.fixed = True
-    test, own, names = read_sentences(CONLL / "test.txt.gz", features)
+    test, own, names = read_sentences(at_hand("conll2000/test.txt.gz"), features)
     gold, scores = test.parts(names[own].tolist()), []
     for seed in range(5):
         plan = Plan(max_epochs=10, rng=np.random.default_rng(seed))

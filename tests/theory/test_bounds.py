@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 import warnings
 from fractions import Fraction
 
@@ -28,6 +27,7 @@ from novikoff.theory import (
 )
 from novikoff.theory.hindsight import best_length, bound_at
 from support.lecture import SIX, SIX_Y
+from support.places import LONG
 from support.strategies import datasets, integers, separable, sparse
 
 
@@ -319,7 +319,6 @@ def test_bad_input(call, message):
 
 
 # ---- real files -----------------------------------------------------------------------------------------
-LONG = os.environ.get("NOVIKOFF_REAL_DATA") == "1"
 
 
 @pytest.mark.parametrize("name", list(table.FILES) if LONG else ["phishing", "mushrooms"])

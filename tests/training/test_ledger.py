@@ -20,14 +20,13 @@ from novikoff.training.ledger import (
     Ledger,
     Seen,
 )
+from support.lecture import SIX, SIX_Y
 from support.structured_problems import Plainly, separable_sequences
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 XOR = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
 XOR_Y = np.array([0, 1, 1, 0])
-SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIX_Y = np.array([-1, 1, 1, -1, -1, 1])
 
 
 def seen(X, labels, weights=None):

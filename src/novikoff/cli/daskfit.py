@@ -52,9 +52,7 @@ class Cluster:
             raise typer.BadParameter("grow is not possible with --dask.", param_hint="--classes")
         if "-" in data:
             raise typer.BadParameter("workers cannot read standard input.", param_hint="DATA")
-        import novikoff.dask
-
-        novikoff.dask.check_installed()
+        import novikoff.distributed  # noqa: F401 -- which says what to install
 
 
 def learn(

@@ -1,11 +1,5 @@
 """Numbers that hold: rounded to a known side."""
 
-from __future__ import annotations
+from novikoff.lazy import attach
 
-from typing import Any
-
-from novikoff.lazy import resolve
-
-
-def __getattr__(name: str) -> Any:
-    return resolve(__name__, name, {})
+attach(__name__)

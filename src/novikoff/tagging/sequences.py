@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.lazy import made_once
+from novikoff.tagging.made_once import made_once
 
 Offsets = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]

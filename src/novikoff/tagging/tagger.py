@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from novikoff.data import state as data_state
 from novikoff.data.text_labels import taken
-from novikoff.lazy import made_once
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
+from novikoff.tagging.made_once import made_once
 from novikoff.tagging.sequences import Floats, Sequences
 from novikoff.training import state as training_state
 from novikoff.training.report import Report

@@ -1,10 +1,7 @@
 """The build for any processor and the one for this processor give the same bits."""
 
-import os
-import subprocess
-import sys
-
 from novikoff import _core
+from support.children import run_python
 
 SCRIPT = """
 import hashlib, warnings
@@ -53,11 +50,7 @@ print(_core.INSTRUCTIONS, digest.hexdigest())
 
 
 def run(instructions):
-    environment = os.environ | {"NOVIKOFF_INSTRUCTIONS": instructions}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout.split()
+    return run_python("-c", SCRIPT, environment={"NOVIKOFF_INSTRUCTIONS": instructions}).stdout.split()
 
 
 def test_every_instruction_set_gives_the_same_bits():

@@ -7,8 +7,6 @@ same size. The address space of the child is limited, so that a failure is an er
 import gzip
 import io
 import resource
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ import novikoff
 from novikoff.data.sources.block import gather
 from novikoff.data.sources.features import NumberedFeatures
 from novikoff.data.text_labels import NARROW, ROOM, TextLabels, concatenated, taken, text_array
+from support.children import run_python
 
 LIMIT = 6 << 30  # bytes of address space: 4 times what an ordinary run maps, half of what the labels took
 SLACK = 64 << 10  # KiB by which two runs of the same work may differ
@@ -38,15 +37,9 @@ print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 def run(*arguments, check=True):
     """A command in a child: its output, and its peak memory in KiB."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(LIMIT), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
+    done = run_python("-c", CHILD, LIMIT, *arguments, code=0 if check else None)
     if not check:
         return done
-    assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout, int(done.stdout.rsplit("peak ", 1)[1])
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from novikoff.loading import load_model
+from support.children import run_python
 from support.commands import error_of, run, svm_text
-from support.places import TESTS
 
 
 @pytest.fixture(autouse=True)
@@ -23,14 +20,9 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 def test_killed_commands_leave_the_same_bytes_and_nothing_else(folder):
     """Two kills of each command; `make kill-test` has a thousand."""
-    command = [sys.executable, str(TESTS / "support" / "kills.py"), "--kills", "18"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=with_tests_on_path())
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    done = run_python("-m", "support.kills", "--kills", 18)
+    assert not done.stderr
     assert "18 kills of 9 commands" in done.stdout and "0 failures" in done.stdout
-
-
-def with_tests_on_path() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(TESTS)}
 
 
 @pytest.fixture
@@ -49,8 +41,7 @@ def unfinished() -> list[str]:
         "from novikoff.cli import main\n"
         "main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, *fit], check=False, capture_output=True)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_python("-c", code, *fit, code=-signal.SIGKILL)
     assert not Path("train.novikoff").exists()
     return fit
 

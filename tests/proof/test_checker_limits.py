@@ -7,10 +7,7 @@ had before it saw them.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,60 +15,9 @@ import pytest
 from novikoff import checker
 from novikoff.checker import Refused, TooMuchWork
 from novikoff.theory import certify
+from support.children import run_python
 from support.commands import run
-
-SIXTY = np.arange(1.0, 61)[:, None], np.arange(60) % 2
-
-
-def certificate(rows, claim, classes=("0", "1")):
-    return {
-        "novikoff-certificate": 1,
-        "digest": checker.Data(*rows).digest,
-        "classes": list(classes),
-        "bias": 1.0,
-        "ties": "mistake",
-        "claims": [claim],
-    }
-
-
-def steep(degree=975, gamma=5e-324):
-    """Values of a kernel, of sixty rows with each other, that have a million bits each: in 600 bytes."""
-    kernel = {"name": "poly", "gamma": gamma, "coef0": 1.0, "degree": degree}
-    return certificate(
-        SIXTY,
-        {
-            "claim": "kernel separable",
-            "kernel": kernel,
-            "rows": [*range(60)],
-            "alpha": [[1] * 60],
-            "gamma": 0,
-        },
-    )
-
-
-def wide(n=200, column=10**6):
-    """Rows with one number each, far to the right."""
-    columns = np.full(n, column - 1)
-    X = {"data": np.arange(1.0, n + 1), "indices": columns, "indptr": np.arange(n + 1), "shape": (n, column)}
-    return SimpleNamespace(format="csr", **X), np.arange(n) % 2
-
-
-def many_classes(rows, claim):
-    """A certificate that knows of 150 classes, of which the rows have two."""
-    return certificate(rows, claim, ("0", "1", *(f"{k}x" for k in range(148))))
-
-
-RUN = {"claim": "run", "order": "cyclic", "visits": 1, "updates": [0], "rivals": [1], "epsilon": 0.0}
-RUN |= {"coef": [[0.0]] * 150, "intercept": [0.0] * 150, "gamma": 0.0}
-AT_MOST = {"claim": "margin at most", "epsilon": 1e9, "rows": [0, 3], "rivals": [2, 7], "weights": [0.5, 0.5]}
-
-
-def long_numbers():
-    """A number of a million bits beside a small one: floats tell nothing, so every row is decided exactly."""
-    X = np.ones((20_000, 2))
-    rows = X, np.arange(len(X)) % 2
-    claim = {"claim": "errors", "coef": [["f" * (1 << 18), "1"]], "intercept": ["0"], "errors": 10_000}
-    return certificate(rows, claim), rows
+from support.costly_certificates import SIXTY, certificate, long_numbers, steep
 
 
 # ---- refused before it is done -------------------------------------------------------------------------
@@ -123,11 +69,10 @@ def test_work_grows_with_what_is_done():
 
 # ---- memory ----------------------------------------------------------------------------------------------
 CHILD = """
-import resource, sys
+import resource
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])  # itself
-import test_checker_work as here
 from novikoff import checker
+from support import costly_certificates as here
 cases = [(here.steep(), here.SIXTY), here.long_numbers()]
 for claim in (here.RUN, here.AT_MOST):
     for column in (10**6, 10**17):
@@ -146,8 +91,7 @@ for content, rows in cases:
 
 def test_hostile_certificates_need_little_memory():
     """100 MB: for each class and column of the widest there would be 1.2 GB, or a million times as much."""
-    command = [sys.executable, "-c", CHILD, str(Path(__file__).parent)]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    said = run_python("-c", CHILD).stdout.splitlines()
     assert [line.split()[0] for line in said[:2]] == ["TooMuchWork", "TooMuchWork"]
     assert said[2].startswith("Refused claim 1 (run): coef must have 1000000 columns")
     assert said[3].startswith("Refused claim 1 (run): coef must have 100000000000000000 columns")
@@ -177,14 +121,11 @@ def test_the_commands_say_that_it_is_not_decided(tmp_path, monkeypatch):
     told = json.loads(run("verify", "rows.json", "rows.svm", "--max-work", 1, "--json", code=1).stdout)
     assert told["verified"] is None and "too much work" in told["reason"]
     assert run("verify", "rows.json", "rows.svm", "--max-work", 10**6).stdout.startswith("verified")
-    alone = [sys.executable, "-m", "novikoff.checker", "rows.json", "rows.svm"]
-    few = subprocess.run([*alone, "--max-work=1"], capture_output=True, text=True, check=False)
-    assert few.returncode == 1 and few.stderr.startswith("not decided: ")
-    enough = subprocess.run([*alone, "--max-work=1000000"], capture_output=True, text=True, check=True)
-    assert enough.stdout.startswith("verified")
+    alone = ("-m", "novikoff.checker", "rows.json", "rows.svm")
+    assert run_python(*alone, "--max-work=1", code=1).stderr.startswith("not decided: ")
+    assert run_python(*alone, "--max-work=1000000").stdout.startswith("verified")
     for wrong in ("--max-work", "--max-work=x", "--more"):
-        usage = subprocess.run([*alone, wrong], capture_output=True, text=True, check=False)
-        assert usage.returncode == 1 and "expected the arguments" in usage.stderr
+        assert "expected the arguments" in run_python(*alone, wrong, code=1).stderr
 
 
 def test_certificates_can_be_verified_with_more_work():

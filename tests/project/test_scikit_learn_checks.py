@@ -1,10 +1,10 @@
 """scikit-learn's own suite of invariants, for every estimator; an exception states its reason."""
 
-import pytest
 from sklearn.metrics import pairwise
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from novikoff import KernelPerceptron, Perceptron, Pocket, VotedPerceptron, Winnow
+from support.marks import may_not_separate
 
 REASONS = {
     "check_sample_weight_equivalence_on_dense_data": "a weight scales the step; it does not repeat the row, "
@@ -31,7 +31,7 @@ class LinearKernel:
         return "LinearKernel()"
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 @parametrize_with_checks(
     [
         Perceptron(),

@@ -8,11 +8,10 @@ import pytest
 import novikoff
 from novikoff import KernelPerceptron, OnlineKernelPerceptron, OnlinePerceptron, Perceptron
 from novikoff.modelfile.container import kind_of_file, read_file, write_file
+from support.marks import may_not_separate
 from support.model_files import FOLDER, KINDS, plain
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The training rows were not separated", "ignore:X does not have valid feature names"
-)
+pytestmark = [may_not_separate, pytest.mark.filterwarnings("ignore:X does not have valid feature names")]
 
 VERSIONS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
 SEEN = {v: json.loads((FOLDER / v / "seen.json").read_text(encoding="utf-8")) for v in VERSIONS}

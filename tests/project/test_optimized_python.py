@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.children import run_python
 
 IMPORT_ALL = """
 import importlib, pkgutil
@@ -82,19 +82,12 @@ print(json.dumps(said, default=str))
 """
 
 
-def run(flags: list[str], *arguments: str | Path) -> str:
-    command = [sys.executable, *flags, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_every_module_can_be_imported() -> None:
-    run(["-OO"], "-c", IMPORT_ALL)
+    run_python("-OO", "-c", IMPORT_ALL)
 
 
 def test_every_family_learns_predicts_is_saved_and_reports_as_without(tmp_path: Path) -> None:
-    said = [json.loads(run(flags, "-c", FAMILIES, tmp_path)) for flags in ([], ["-OO"])]
+    said = [json.loads(run_python(*flags, "-c", FAMILIES, tmp_path).stdout) for flags in ([], ["-OO"])]
     assert said[0] == said[1] and len(said[0]) > 12
 
 
@@ -102,7 +95,7 @@ def test_every_family_learns_predicts_is_saved_and_reports_as_without(tmp_path: 
 def test_help_lists_the_options(command: str) -> None:
     pytest.importorskip("typer")
     names = command.split()
-    said = [run(flags, "-m", "novikoff", *names, "--help") for flags in ([], ["-OO"])]
+    said = [run_python(*flags, "-m", "novikoff", *names, "--help").stdout for flags in ([], ["-OO"])]
     options = [text[text.index("Options:") :] for text in said]  # what comes before is a docstring
     assert options[0] == options[1] and "--help" in options[0]
 
@@ -113,6 +106,6 @@ def test_the_command_line_learns_and_predicts(tmp_path: Path) -> None:
     data.write_text("-1 1:-1 2:2\n1 1:1\n1 1:1 2:1\n-1 1:-1\n-1 1:-1 2:-2\n1 1:1 2:-1\n")
     said = []
     for flags in ([], ["-OO"]):
-        run(flags, "-m", "novikoff", "fit", data, "--model", model, "--random-state", "0")
-        said.append(run(flags, "-m", "novikoff", "predict", model, data))
+        run_python(*flags, "-m", "novikoff", "fit", data, "--model", model, "--random-state", "0")
+        said.append(run_python(*flags, "-m", "novikoff", "predict", model, data).stdout)
     assert said[0] == said[1] and said[0].split()

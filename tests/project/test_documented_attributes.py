@@ -34,8 +34,9 @@ from novikoff import (
     Winnow,
 )
 from novikoff.structured import Chains, Multiclass
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 rng = np.random.default_rng(14)
 X = rng.normal(size=(40, 4)).round(2)

@@ -8,8 +8,9 @@ from novikoff.data import zero_tables as zerotables
 from novikoff.data.zero_tables import copied, side_by_side, spread, used_rows, zeros
 from novikoff.training import state as training_state
 from novikoff.training.weights import Model, Scorer, Settings, Weights, width
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 ODD = [0.1, -0.0, 1e-310, 5e-324, -1e200, 3.0, 1e154, -0.7]
 

@@ -1,0 +1,2 @@
+from novikoff.distributed.perceptron import DistributedPerceptron as DistributedPerceptron
+from novikoff.distributed.tagger import DistributedTagger as DistributedTagger
