@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -29,8 +28,7 @@ from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.data.targets import label_array, read_weights
 from novikoff.data.text_labels import taken
-from novikoff.parameters.table import PARAMETERS, Parameter, check_parameters
-from novikoff.training.plan import Plan
+from novikoff.parameters.parameter import check_parameters, parameter_values
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.summary import margin_upper, summarize
@@ -38,21 +36,17 @@ from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from whatever scikit-learn users pass as `random_state`."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.Generator(random_state._bit_generator)
-    return np.random.default_rng(random_state)
+class PredictionCache:
+    """The weights that predict, assigned by hand or made from the model, and the parameters last checked.
 
-
-class InForce:
-    """The weights that predict, made when first needed: by hand, or from the model."""
+    A pickle has only what was assigned by hand; everything else is made again.
+    """
 
     def __init__(self) -> None:
         self.assigned: tuple[Any, Any] | None = None  # set by the user, or by sparsify
         self.averaged: tuple[Floats, Floats] | None = None
         self.scorer: Scorer | None = None
-        self.checked: tuple[Any, ...] | None = None  # parameters found legal, and what they come to
+        self.checked: list[Any] | None = None  # parameters found legal, and what they ask for
         self.settings: Settings | None = None
 
     def renew(self, assigned: tuple[Any, Any] | None = None) -> None:
@@ -70,12 +64,10 @@ class InForce:
 class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Abstract: a classifier whose parameters are in `parameters`; it reads X and y as the core can."""
 
-    _names: tuple[str, ...]
-    _table: Mapping[str, Parameter] = PARAMETERS
     _classes: Classes
 
     def _check_parameters(self) -> None:
-        check_parameters(self, self._names, self._table)
+        check_parameters(self)
 
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
@@ -267,49 +259,19 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 class PerceptronClassifier(RowClassifier):
     """Abstract: a classifier whose training is a `Run` of a `Model`."""
 
-    _values: attrgetter[tuple[Any, ...]]
     _model: Model
     _run: Run
-    _in_force: InForce
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if hasattr(cls, "_names"):  # else it is abstract
-            cls._values = attrgetter(*cls._names)
+    _cache: PredictionCache
 
     # -- training ------------------------------------------------------------------------------------
-    def _settings(self) -> Settings:
-        return Settings(
-            rule=getattr(self, "rule", "perceptron"),
-            ties=getattr(self, "ties", "positive"),
-            margin=float(getattr(self, "margin", 0.0)),
-            C=float(getattr(self, "C", 1.0)),
-            bias_square=float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0,
-            average=bool(getattr(self, "average", True)),
-            multiclass=getattr(self, "multiclass", "joint"),
-        )
-
-    def _plan(self) -> Plan:
-        return Plan(
-            max_epochs=int(self.max_epochs),
-            order=self.order,
-            rng=generator(self.random_state),
-            early_stopping=bool(getattr(self, "early_stopping", False)),
-            validation_fraction=float(getattr(self, "validation_fraction", 0.1)),
-            n_epochs_no_change=int(getattr(self, "n_epochs_no_change", 5)),
-            n_jobs=getattr(self, "n_jobs", None),
-            verbose=int(self.verbose),
-            callback=self.callback,
-        )
-
     def _check_parameters(self) -> None:
         """Check every parameter, unless they are those of the last check."""
-        values, force = self._values(self), vars(self).get("_in_force")
-        if force is not None and values == force.checked:
+        values, cache = list(parameter_values(self).values()), vars(self).get("_cache")
+        if cache is not None and values == cache.checked:
             return
         super()._check_parameters()
-        if force is not None:
-            force.checked, force.settings = values, self._settings()
+        if cache is not None:
+            cache.checked, cache.settings = values, Settings.of(self)
 
     def _read_chunk(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, *, grow: bool
@@ -320,7 +282,7 @@ class PerceptronClassifier(RowClassifier):
         """
         self._check_parameters()
         begun = "_model" in vars(self)
-        if begun and self._in_force.settings != self._model.settings:
+        if begun and self._cache.settings != self._model.settings:
             raise ValueError("partial_fit cannot change the rule, bias or averaging of a model: fit a clone.")
         if self.class_weight == "balanced":
             raise ValueError(
@@ -334,7 +296,7 @@ class PerceptronClassifier(RowClassifier):
         if not grow and len(known.labels) > 1:
             self._check_class_weight(known.labels)
         weights = self._weights(known.labels, labels, weights)
-        model = self._model if begun else Model(max(len(known.labels), 2), X.shape[1], self._settings())
+        model = self._model if begun else Model(max(len(known.labels), 2), X.shape[1], Settings.of(self))
         return X, known, labels, weights, model
 
     def _finish_chunk(self, raw: Any, X: Any, classes: Classes, model: Model, run: Run) -> None:
@@ -354,10 +316,10 @@ class PerceptronClassifier(RowClassifier):
 
     def _set_run(self, model: Model, run: Run) -> None:
         self._model, self._run = model, run
-        if "_in_force" in vars(self):
-            self._in_force.renew()
+        if "_cache" in vars(self):
+            self._cache.renew()
         else:
-            self._in_force = InForce()
+            self._cache = PredictionCache()
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_updates_ = model.total("updates")
@@ -394,7 +356,7 @@ class PerceptronClassifier(RowClassifier):
         if X is not None and not run.consistent and _off_centre(X):
             advice.append("centring or scaling (R is far larger than the spread of the rows)")
         advice.append(MORE_EPOCHS)
-        if not getattr(self, "average", True):
+        if not self.average:
             advice.append("average=True for a steadier model")
         advice.append(ASK)
         warnings.warn(not_separated(run, advice, bias=self.fit_intercept), ConvergenceWarning, stacklevel=4)

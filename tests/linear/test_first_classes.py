@@ -34,7 +34,9 @@ from novikoff.data.labels import StreamClasses, precedes
 from novikoff.kernel import budget_streaming as budgetstreaming
 from novikoff.kernel.fitting import KernelSettings
 from novikoff.modelfile.container import read_file, write_file
-from novikoff.parameters.table import KERNEL_PARAMETERS, RULES, TIES
+from novikoff.parameters.common import TIES
+from novikoff.parameters.kernel import KERNEL_PARAMETERS
+from novikoff.parameters.linear import RULES
 from novikoff.reference.budget import POLICIES
 from novikoff.training import streaming
 from novikoff.training.checkpoint import Checkpoint

@@ -1,4 +1,4 @@
-"""Every parameter's name, default, help and legal values, written once."""
+"""Every parameter's name, default, help and legal values, written once: one module per family."""
 
 from __future__ import annotations
 
