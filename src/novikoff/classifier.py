@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import (
@@ -28,6 +27,7 @@ from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.data.targets import label_array, read_weights
 from novikoff.data.text_labels import taken
+from novikoff.estimator import BaseEstimator, ClassifierMixin
 from novikoff.parameters.parameter import check_parameters, parameter_values
 from novikoff.training.report import Report
 from novikoff.training.run import Run
@@ -61,7 +61,7 @@ class PredictionCache:
         self.assigned = state["assigned"]
 
 
-class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RowClassifier(ClassifierMixin, BaseEstimator):
     """Abstract: a classifier whose parameters are in `parameters`; it reads X and y as the core can."""
 
     _classes: Classes

@@ -120,9 +120,6 @@ class KernelPerceptron(RowClassifier):
     (array([ 1, -1, -1,  1]), 'separated')
     """
 
-    _dual: Fitted
-    _run: Run
-
     kernel: Any = DEFAULT
     _: KW_ONLY
     gamma: Any = DEFAULT
@@ -251,7 +248,8 @@ class KernelPerceptron(RowClassifier):
 
     def _set_run(self, model: Fitted, run: Run) -> None:
         """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
-        self._dual, self._run = model, run
+        self._dual: Fitted = model
+        self._run: Run = run
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_updates_, self.n_mistakes_ = model.n_updates, model.n_mistakes

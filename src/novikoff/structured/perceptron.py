@@ -8,11 +8,11 @@ from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import MORE_EPOCHS, not_separated
+from novikoff.estimator import BaseEstimator
 from novikoff.parameters.parameter import (
     DEFAULT,
     check_parameters,
@@ -34,7 +34,7 @@ from novikoff.training.turns import turns_of
 
 
 @with_parameters(STRUCTURED_PARAMETERS)
-class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
+class StructuredPerceptron(BaseEstimator):
     """A perceptron whose outputs are sequences, trees, matchings, rankings, or what you can decode.
 
     Predicts ŷ = argmax w·Φ(x, y) by the problem's own `decode`, and learns from mistakes:

@@ -6,10 +6,10 @@ from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.data.labels import Classes
+from novikoff.estimator import BaseEstimator
 from novikoff.exact.outward import root_up
 from novikoff.parameters.parameter import (
     check_parameters,
@@ -27,7 +27,7 @@ from novikoff.training.report import Report
 from novikoff.training.run import Run
 
 
-class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
+class TaggerEstimator(BaseEstimator):
     """Abstract: an estimator whose model is a `Tagger`."""
 
     def _templates(self) -> Templates | None:
