@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import MORE_EPOCHS, RowClassifier, not_separated
+from novikoff.classifier import RowClassifier
 from novikoff.data.arrays import as_objects
 from novikoff.data.labels import Classes, StreamClasses
 from novikoff.data.sources.source import Source
@@ -36,6 +36,7 @@ from novikoff.parameters.parameter import (
     parameters_of,
     with_parameters,
 )
+from novikoff.training.not_separated import MORE_EPOCHS, not_separated
 from novikoff.training.plan import Plan, generator
 from novikoff.training.report import Report
 from novikoff.training.run import Run

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import PerceptronClassifier
 from novikoff.data.labels import Classes
+from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
 from novikoff.parameters.parameter import (
     check_parameters,

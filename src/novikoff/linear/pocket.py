@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from novikoff import _core
-from novikoff.classifier import PerceptronClassifier
 from novikoff.data.arrays import in_order
 from novikoff.data.labels import Classes
+from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.parameters.linear import POCKET_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training

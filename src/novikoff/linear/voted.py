@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.classifier import PerceptronClassifier
+from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.updates import Counts, UpdateSequence
 from novikoff.parameters.linear import LINEAR_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import MORE_EPOCHS, not_separated
 from novikoff.estimator import BaseEstimator
 from novikoff.parameters.parameter import (
     DEFAULT,
@@ -27,6 +26,7 @@ from novikoff.structured import training as learning
 from novikoff.structured.model import StructuredModel
 from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.weights import Learner
+from novikoff.training.not_separated import MORE_EPOCHS, not_separated
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
