@@ -1,4 +1,4 @@
-"""Every parameter's name, default, help and legal values, written once: one module per family."""
+"""Every parameter's name, default, help and legal values, written once."""
 
 from __future__ import annotations
 

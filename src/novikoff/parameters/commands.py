@@ -49,14 +49,14 @@ LEARNING_PARAMETERS = table(
         LINEAR_PARAMETERS["max_epochs"],
         default=10,
         help="The largest number of epochs, which are passes over the files; learning ends earlier after an "
-        "epoch without an update (the default of the estimator is 1000). Standard input can be read only "
+        "epoch without an update (the estimator's max_epochs is 1000). Standard input can be read only "
         "once: 1.",
     ),
     replace(
         LINEAR_PARAMETERS["order"],
         default="cyclic",
         help="The order in which an epoch visits the rows. 'cyclic': as they are in the files, a few blocks "
-        "in memory at a time. 'shuffle' (the default of the estimator): all rows are read into memory, and "
+        "in memory at a time. 'shuffle' (the estimator's default): all rows are read into memory, and "
         "visited in a new order in each epoch. 'worst': in memory too, each visit goes to the most violated "
         "row.",
     ),
