@@ -363,7 +363,7 @@ class OnlineKernelPerceptron:
     def _state(self) -> tuple[Facts, Arrays]:
         """What a file says."""
         kernel_state(self._kernel)  # says what is the matter, where it cannot be data
-        params = parameters_for_file(plain_parameters(self.get_params(), self.classes_), kernel_params=None)
+        params = plain_parameters(parameters_for_file(self, kernel_params=None), self.classes_)
         parts, named = {}, self._reader is not None and self._learner is not None
         if self._learner is not None:
             parts["learner"] = budget_state(self._learner)

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import RowClassifier
 from novikoff.data.arrays import check_mapped

@@ -15,7 +15,6 @@ from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
 from novikoff.parameters.parameter import (
     check_parameters,
-    parameter_values,
     parameters_for_file,
     parameters_from_file,
     parameters_of,
@@ -125,7 +124,7 @@ class LinearClassifier(PerceptronClassifier):
         return self
 
     def _parameters_for_file(self) -> dict[str, Any]:
-        return parameters_for_file(parameter_values(self))
+        return parameters_for_file(self)
 
     def _assigned_is_own(self) -> bool:
         """Whether what was assigned is what was learned, as after `sparsify`."""

@@ -8,16 +8,7 @@ from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS
 from novikoff.parameters.files import OTHER, SOURCE_PARAMETERS
 from novikoff.parameters.kernel import FILE_KERNELS, FORMULAS, KERNEL_PARAMETERS
 from novikoff.parameters.linear import LINEAR_PARAMETERS
-from novikoff.parameters.parameter import (
-    BOOLEAN,
-    Parameter,
-    is_name,
-    none_or,
-    number,
-    one_of,
-    table,
-    whole,
-)
+from novikoff.parameters.parameter import BOOLEAN, Parameter, is_name, none_or, number, one_of, table, whole
 from novikoff.parameters.tuning import TUNING_PARAMETERS
 
 LEARNING_PARAMETERS = table(

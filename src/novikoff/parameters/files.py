@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from novikoff.parameters.parameter import (
-    BOOLEAN,
-    Parameter,
-    Values,
-    is_name,
-    none_or,
-    one_of,
-    table,
-    whole,
-)
+from novikoff.parameters.parameter import BOOLEAN, Parameter, Values, is_name, none_or, one_of, table, whole
 
 FORMATS = ("libsvm", "vw", "jsonl", "csv", "tsv", "parquet", "arrow")
 SCALES = ("standard", "maxabs", "unit")
@@ -46,12 +37,7 @@ SOURCE_PARAMETERS = table(
         "class, target or y, or the last one if columns have no names; in JSON lines: 'label'.",
         *COLUMN,
     ),
-    Parameter(
-        "weight",
-        None,
-        "The column of the weights of the rows, which multiply their steps.",
-        *COLUMN,
-    ),
+    Parameter("weight", None, "The column of the weights of the rows, which multiply their steps.", *COLUMN),
     Parameter("ignore", (), "Columns to leave out, separated by commas.", *COLUMNS),
     Parameter("text", (), "Columns of a table to read as bags of words, separated by commas.", *COLUMNS),
     Parameter(

@@ -42,9 +42,7 @@ KERNEL_PARAMETERS = PARAMETERS | table(
         *none_or("a dict", lambda v: isinstance(v, dict)),
     ),
     replace(
-        PARAMETERS["fit_intercept"],
-        default=False,
-        help="Learn a bias: 1 is added to every kernel value.",
+        PARAMETERS["fit_intercept"], default=False, help="Learn a bias: 1 is added to every kernel value."
     ),
     replace(PARAMETERS["max_epochs"], default=10),
     replace(

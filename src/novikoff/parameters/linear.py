@@ -6,15 +6,7 @@ import math
 from dataclasses import replace
 
 from novikoff.parameters.common import PARAMETERS, PREDICT_WITH
-from novikoff.parameters.parameter import (
-    BOOLEAN,
-    Parameter,
-    is_number,
-    none_or,
-    number,
-    one_of,
-    table,
-)
+from novikoff.parameters.parameter import BOOLEAN, Parameter, is_number, none_or, number, one_of, table
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
 DRAWN_ORDERS = ("shuffle", "cyclic", "draw")
@@ -52,10 +44,7 @@ LINEAR_PARAMETERS = PARAMETERS | table(
         ),
     ),
     Parameter(
-        "warm_start",
-        False,
-        "Let `fit` continue from the weights and counts of the previous fit.",
-        *BOOLEAN,
+        "warm_start", False, "Let `fit` continue from the weights and counts of the previous fit.", *BOOLEAN
     ),
     Parameter(
         "predict_with",

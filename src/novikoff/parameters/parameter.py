@@ -238,17 +238,12 @@ def parameters_from_file(recorded: Mapping[str, Any], names: Collection[str]) ->
     return {name: value for name, value in recorded.items() if name in names and name not in PER_CALL}
 
 
-def parameters_for_file(values: Mapping[str, Any], **instead: Any) -> dict[str, Any]:
-    """Parameters as a model file records them: what is not data, such as a callback, is None.
-
-    >>> parameters_for_file({"class_weight": {7: 2.0}, "random_state": object(), "callback": print})
-    {'class_weight': [[7, 2.0]], 'random_state': None, 'callback': None}
-    """
-    recorded = {name: v.item() if hasattr(v, "item") else v for name, v in values.items()}
+def parameters_for_file(owner: object, **instead: Any) -> dict[str, Any]:
+    """The parameters of an estimator as a model file records them: what is not data is None."""
+    values = parameter_values(owner)
+    recorded = {name: v.item() if getattr(v, "shape", None) == () else v for name, v in values.items()}
     if not isinstance(recorded["random_state"], numbers.Integral):
         recorded["random_state"] = None
     if isinstance(recorded.get("class_weight"), dict):  # a label need not be text, but a key of JSON must
         recorded["class_weight"] = [[label, weight] for label, weight in recorded["class_weight"].items()]
-    if "callback" in recorded:
-        recorded["callback"] = None
-    return recorded | instead
+    return recorded | dict.fromkeys(recorded.keys() & {"callback"}) | instead

@@ -19,10 +19,7 @@ from novikoff.parameters.parameter import (
 TUNING_PARAMETERS = table(
     Parameter("folds", 5, "Tuning: the number of parts, each of which is held out once.", *whole(2)),
     Parameter(
-        "split",
-        None,
-        "Tuning: hold out this share of the rows once, instead of folds.",
-        *none_or(*FRACTION),
+        "split", None, "Tuning: hold out this share of the rows once, instead of folds.", *none_or(*FRACTION)
     ),
     Parameter(
         "rules",

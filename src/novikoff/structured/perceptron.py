@@ -15,7 +15,6 @@ from novikoff.estimator import BaseEstimator
 from novikoff.parameters.parameter import (
     DEFAULT,
     check_parameters,
-    parameter_values,
     parameters_for_file,
     parameters_from_file,
     parameters_of,
@@ -215,10 +214,8 @@ class StructuredPerceptron(BaseEstimator):
         """The fitted model as a `StructuredModel`, which shares its memory."""
         with turns_of(self).reading:
             check_is_fitted(self)
-            values = parameter_values(self)
-            params = parameters_for_file(
-                {k: v for k, v in values.items() if k not in ("problem", "callback")}
-            )
+            params = parameters_for_file(self)
+            del params["problem"], params["callback"]
             return StructuredModel(self.problem_, self._learner, self.weights_, params, self._run)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -13,7 +13,6 @@ from novikoff.estimator import BaseEstimator
 from novikoff.exact.outward import root_up
 from novikoff.parameters.parameter import (
     check_parameters,
-    parameter_values,
     parameters_for_file,
     parameters_from_file,
     parameters_of,
@@ -35,7 +34,7 @@ class TaggerEstimator(BaseEstimator):
 
     def _about(self) -> dict[str, Any]:
         """What the model says of how it was made."""
-        params = parameters_for_file(parameter_values(self), features=None)  # the model has its features
+        params = parameters_for_file(self, features=None)  # the model has its features
         return {"parameters": params, "name": type(self).__name__, "order": self.order}
 
     def _set_tagger(self, tagger: Tagger) -> None:
