@@ -27,7 +27,7 @@ from novikoff.data.sources.bytestream import check_whole
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
-from novikoff.parameters.table import FILE_PARAMETERS
+from novikoff.parameters.tuning import TUNING_PARAMETERS
 from novikoff.training.examples import Visit
 from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.plan import Plan
@@ -65,16 +65,16 @@ class Candidate:
 class Grid:
     """What is tried: every combination. Of equally good ones the first with the fewest epochs is taken."""
 
-    rules: Sequence[str] = FILE_PARAMETERS["rules"].default
-    averages: Sequence[bool] = FILE_PARAMETERS["averages"].default
-    epochs: Sequence[int] = FILE_PARAMETERS["epochs"].default
-    scales: Sequence[str | None] = FILE_PARAMETERS["scales"].default
-    Cs: Sequence[float] = FILE_PARAMETERS["Cs"].default
+    rules: Sequence[str] = TUNING_PARAMETERS["rules"].default
+    averages: Sequence[bool] = TUNING_PARAMETERS["averages"].default
+    epochs: Sequence[int] = TUNING_PARAMETERS["epochs"].default
+    scales: Sequence[str | None] = TUNING_PARAMETERS["scales"].default
+    Cs: Sequence[float] = TUNING_PARAMETERS["Cs"].default
 
     def check(self) -> None:
         """Raise one clear error unless there is something to try, and all of it can be."""
         for name, values in vars(self).items():
-            FILE_PARAMETERS[name].check(values)
+            TUNING_PARAMETERS[name].check(values)
 
     def learners(self, settings: Settings) -> list[Settings]:
         """What has to be run: one learner for both the last and the averaged weights."""
@@ -123,7 +123,7 @@ def tune(
     settings: Settings = Settings(),
     grid: Grid = Grid(),
     *,
-    folds: int = FILE_PARAMETERS["folds"].default,
+    folds: int = TUNING_PARAMETERS["folds"].default,
     split: float | None = None,
     random_state: int = 0,
     class_weight: dict[str, float] | str | None = None,
@@ -177,7 +177,7 @@ def tune(
     classes = classes or StreamClasses()
     grid.check()
     for name, value in (("folds", folds), ("split", split)):
-        FILE_PARAMETERS[name].check(value)
+        TUNING_PARAMETERS[name].check(value)
     check_whole("random_state", random_state, 0)
     if not source.can_reread:
         raise ValueError(

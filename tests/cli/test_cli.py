@@ -18,7 +18,7 @@ import novikoff
 from novikoff.cli import progress
 from novikoff.cli.app import COMMANDS
 from novikoff.loading import load_model
-from novikoff.parameters.table import FILE_PARAMETERS
+from novikoff.parameters.commands import FILE_PARAMETERS
 from support.children import with_small_files
 from support.commands import error_of, run, svm_text, usage_error
 

@@ -17,7 +17,7 @@ from novikoff import Perceptron, _core, open_source, theory
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.cache import FOOTER, MAGIC, cached
 from novikoff.modelfile import container as modelfile
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.linear import LINEAR_PARAMETERS
 from support import model_files
 
 Y = [0, 1, 0, 1]
@@ -185,7 +185,7 @@ def test_scaling_of_too_few_columns():
 @pytest.mark.parametrize("name", ["C", "margin", "intercept_scaling"])
 def test_a_parameter_beyond_every_double(name):
     with pytest.raises(ValueError, match=name):
-        PARAMETERS[name].check(10**400)
+        LINEAR_PARAMETERS[name].check(10**400)
     with pytest.raises(ValueError, match=name):
         novikoff.Perceptron(**{name: 10**400}).fit([[0.0], [1.0]], [0, 1])
 

@@ -18,7 +18,7 @@ from novikoff.data.labels import StreamClasses
 from novikoff.kernel import budget_streaming as budgetstreaming
 from novikoff.kernel.fitting import KernelSettings
 from novikoff.kernel.kernels import Spread
-from novikoff.parameters.table import KERNEL_PARAMETERS
+from novikoff.parameters.kernel import KERNEL_PARAMETERS
 from novikoff.reference.budget import POLICIES
 from novikoff.training.plan import Plan
 from support.children import run_python

@@ -28,7 +28,9 @@ from novikoff import (
 from novikoff.data.labels import StreamClasses, precedes
 from novikoff.kernel import budget_streaming as budgetstreaming
 from novikoff.kernel.fitting import KernelSettings
-from novikoff.parameters.table import KERNEL_PARAMETERS, RULES, TIES
+from novikoff.parameters.common import TIES
+from novikoff.parameters.kernel import KERNEL_PARAMETERS
+from novikoff.parameters.linear import RULES
 from novikoff.reference.budget import POLICIES
 from novikoff.training import streaming
 from novikoff.training.plan import Plan

@@ -16,7 +16,8 @@ from novikoff import (
 )
 from novikoff.data.labels import StreamClasses
 from novikoff.modelfile.container import read_file, write_file
-from novikoff.parameters.table import RULES, TIES
+from novikoff.parameters.common import TIES
+from novikoff.parameters.linear import RULES
 from novikoff.reference.budget import POLICIES
 from novikoff.training import streaming
 from novikoff.training.checkpoint import Checkpoint

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from novikoff import _core
 from novikoff.linear.online import OnlinePerceptron
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
 
 
 def in_bulk(X, y, classes, rule, *, average=False, ties="positive", margin=0.0, C=1.0, fit_intercept=True):

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from novikoff import Perceptron
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
 from support.children import Child
 from support.lecture import SIX, SIX_Y
 from support.marks import may_not_separate

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from novikoff import Perceptron, _core
 from novikoff.data.arrays import rows_of
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
 from novikoff.reference.linear import Twin
 from novikoff.training import linear as training
 from novikoff.training.weights import Model, Settings

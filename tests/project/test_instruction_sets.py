@@ -8,7 +8,7 @@ import hashlib, warnings
 import numpy as np, scipy.sparse as sp
 from novikoff import KernelPerceptron, OnlinePerceptron, Perceptron, SequenceTagger, VotedPerceptron, _core
 from novikoff.kernel.kernels import BY_NAME
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 digest = hashlib.sha256()

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 
 from novikoff import Perceptron
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
 from support.marks import may_not_separate
 from support.strategies import datasets, separable
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from novikoff.data.rounding import nearest_double
 from novikoff.data.text_labels import TextLabels, is_text, text_array
-from novikoff.parameters.table import OTHER
+from novikoff.parameters.files import OTHER
 
 Ints = npt.NDArray[np.int32]
 Labels = npt.NDArray[Any]

@@ -21,7 +21,7 @@ from novikoff import _core
 from novikoff.data.arrays import rows_of
 from novikoff.data.sources.block import Block, Csr, Floats, Matrix
 from novikoff.data.sources.features import Features, State
-from novikoff.parameters.table import SCALES
+from novikoff.parameters.files import SCALES
 
 
 def _spread(figures: Floats, n: int) -> float:

@@ -56,7 +56,7 @@ class MixingCheckpoint(Keeping):
             "epoch": standing.epoch,
             "parts": list(standing.parts),
             "settled": sorted(standing.settled),
-            "orders": [_sayable(order) for order in state.orders],
+            "orders": state.orders,
             "history": state.history,
             "converged": run.converged,
             "mixed": run.mixed,
@@ -94,7 +94,7 @@ class MixingCheckpoint(Keeping):
             shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
         )
         standing = Standing(count(facts, "epoch"), parts, frozenset(fact(facts, "settled", list)))
-        orders = [_heard(order) for order in fact(facts, "orders", list)]
+        orders = [_generator_state(order) for order in fact(facts, "orders", list)]
         known = (
             None if facts.get("seen") is None else digest_of_rows(facts, "seen")
         )  # not in an earlier version's
@@ -117,14 +117,8 @@ def _counts(part: Any) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
 
 
-def _sayable(order: Any) -> Any:
-    """Where a generator stands, as JSON can say it."""
-    if isinstance(order, dict):
-        return {name: _sayable(value) for name, value in order.items()}
-    return order.tolist() if isinstance(order, np.ndarray | np.generic) else order
-
-
-def _heard(order: Any) -> Any:
-    if isinstance(order, dict):
-        return {name: _heard(value) for name, value in order.items()}
-    return np.array(order, dtype=np.uint64) if isinstance(order, list) else order
+def _generator_state(kept: Any) -> Any:
+    """The state of a bit generator, whose arrays are lists in a file."""
+    if isinstance(kept, dict):
+        return {name: _generator_state(value) for name, value in kept.items()}
+    return np.array(kept, dtype=np.uint64) if isinstance(kept, list) else kept

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
+
+from novikoff.estimator import BaseEstimator
 
 
-class OnCluster(BaseEstimator):  # type: ignore[misc]
+class OnCluster(BaseEstimator):
     """Abstract: an estimator with the parameter `client`, which goes into no copy and no file."""
 
     client: Any

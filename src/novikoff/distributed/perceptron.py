@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -18,13 +19,15 @@ from novikoff.distributed.linear_shard import LinearMethod
 from novikoff.distributed.predicting import predicted
 from novikoff.distributed.shards import Shards
 from novikoff.linear.estimator import LinearClassifier
-from novikoff.parameters.table import DISTRIBUTED_PARAMETERS, default, document
+from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Model
+from novikoff.training.weights import Model, Settings
 
 
+@with_parameters(DISTRIBUTED_PARAMETERS)
 class DistributedPerceptron(OnCluster, LinearClassifier):
     """A perceptron that learns on a Dask cluster, by iterative parameter mixing.
 
@@ -63,80 +66,31 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
     'separated'
     """
 
-    _names = (
-        "rule",
-        "average",
-        "fit_intercept",
-        "intercept_scaling",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "margin",
-        "C",
-        "multiclass",
-        "class_weight",
-        "warm_start",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-        "mixing",
-        "n_shards",
-        "client",
-        "checkpoint",
-    )
-    _table = DISTRIBUTED_PARAMETERS
+    rule: str = DEFAULT
+    _: KW_ONLY
+    average: bool = DEFAULT
+    fit_intercept: bool = DEFAULT
+    intercept_scaling: float = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    margin: float = DEFAULT
+    C: float = DEFAULT
+    multiclass: str = DEFAULT
+    class_weight: Any = DEFAULT
+    warm_start: bool = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
+    mixing: str = DEFAULT
+    n_shards: int | None = DEFAULT
+    client: Any = DEFAULT
+    checkpoint: Any = DEFAULT
 
-    def __init__(
-        self,
-        rule: str = default("rule"),
-        *,
-        average: bool = default("average"),
-        fit_intercept: bool = default("fit_intercept"),
-        intercept_scaling: float = default("intercept_scaling"),
-        max_epochs: int = default("max_epochs"),
-        order: str = default("order"),
-        random_state: Any = default("random_state"),
-        ties: str = default("ties"),
-        margin: float = default("margin"),
-        C: float = default("C"),
-        multiclass: str = default("multiclass"),
-        class_weight: Any = default("class_weight"),
-        warm_start: bool = default("warm_start"),
-        n_jobs: int | None = default("n_jobs"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-        mixing: str = default("mixing", DISTRIBUTED_PARAMETERS),
-        n_shards: int | None = default("n_shards", DISTRIBUTED_PARAMETERS),
-        client: Any = default("client", DISTRIBUTED_PARAMETERS),
-        checkpoint: Any = default("checkpoint", DISTRIBUTED_PARAMETERS),
-    ) -> None:
-        self.rule = rule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.margin = margin
-        self.C = C
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
-        self.mixing = mixing
-        self.n_shards = n_shards
-        self.client = client
-        self.checkpoint = checkpoint
-
-    def _sayable(self) -> dict[str, Any]:
-        return super()._sayable() | {"client": self._address(), "checkpoint": None}
+    def _parameters_for_file(self) -> dict[str, Any]:
+        return super()._parameters_for_file() | {"client": self._address(), "checkpoint": None}
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(
@@ -178,7 +132,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                 and coef_init is None
                 and intercept_init is None
             )
-            kept = kept_in(self.checkpoint, self._sayable())
+            kept = kept_in(self.checkpoint, self._parameters_for_file())
             with session(self.client, kept) as own:
                 shards = self._load(own, X, y, sample_weight, classes, options)
                 if not shards.are_files:
@@ -190,8 +144,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                 init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
                 if init is not None:
                     begin.start_from(*init)
-                plan = self._plan()
-                model, run = self._learn(own, shards, method, begin, plan, checkpoint=kept)
+                model, run = self._learn(own, shards, method, begin, Plan.of(self), checkpoint=kept)
             self._set_shards(shards)
             self._set_run(model, run)
             if run.interrupted:
@@ -212,7 +165,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         with turns_of(self).learning:
             self._check_parameters()
             begun = self.__sklearn_is_fitted__()
-            if begun and self._settings() != self._model.settings:
+            if begun and Settings.of(self) != self._model.settings:
                 raise ValueError(
                     "partial_fit cannot change the rule, bias or averaging of a model: fit a clone."
                 )
@@ -279,7 +232,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         return load_files(own, X, self.n_shards, classes, self.class_weight, options, known)
 
     def _method(self, shards: Shards, order: str) -> LinearMethod:
-        return LinearMethod(len(shards.classes.labels), shards.n_features, self._settings(), order)
+        return LinearMethod(len(shards.classes.labels), shards.n_features, Settings.of(self), order)
 
     def _learn(
         self,
@@ -346,6 +299,3 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         if what == "scores":
             return self._scorer().scores(X, self.n_jobs)
         return self._label(self._scorer().predict(X, self.n_jobs))
-
-
-document(DistributedPerceptron, DistributedPerceptron._names, DISTRIBUTED_PARAMETERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from novikoff.distributed.cluster import session
@@ -10,16 +11,15 @@ from novikoff.distributed.files import are_paths
 from novikoff.distributed.fitting import kept_in, learn
 from novikoff.distributed.sentences import load_files, load_lists
 from novikoff.distributed.tagging_shard import ChainMethod
-from novikoff.parameters.table import DISTRIBUTED_TAGGER_PARAMETERS, check_parameters, default, document
+from novikoff.parameters.distributed import DISTRIBUTED_TAGGER_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, check_parameters, with_parameters
 from novikoff.tagging import reading
 from novikoff.tagging.estimator import TaggerEstimator
 from novikoff.tagging.tagger import Tagger
+from novikoff.training.plan import Plan
 
 
-def _default(name: str) -> Any:
-    return default(name, DISTRIBUTED_TAGGER_PARAMETERS)
-
-
+@with_parameters(DISTRIBUTED_TAGGER_PARAMETERS)
 class DistributedTagger(OnCluster, TaggerEstimator):
     """A sequence tagger that learns on a Dask cluster, by iterative parameter mixing.
 
@@ -54,59 +54,22 @@ class DistributedTagger(OnCluster, TaggerEstimator):
     [['DET', 'NOUN', 'VERB']]
     """
 
-    _names = (
-        "features",
-        "average",
-        "max_epochs",
-        "order",
-        "random_state",
-        "min_count",
-        "transitions",
-        "hash_bits",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "mixing",
-        "n_shards",
-        "client",
-        "checkpoint",
-    )
-    _table = DISTRIBUTED_TAGGER_PARAMETERS
-
-    def __init__(
-        self,
-        *,
-        features: Any = _default("features"),
-        average: bool = _default("average"),
-        max_epochs: int = _default("max_epochs"),
-        order: str = _default("order"),
-        random_state: Any = _default("random_state"),
-        min_count: int = _default("min_count"),
-        transitions: str = _default("transitions"),
-        hash_bits: int | None = _default("hash_bits"),
-        n_jobs: int | None = _default("n_jobs"),
-        verbose: int = _default("verbose"),
-        callback: Any = _default("callback"),
-        mixing: str = _default("mixing"),
-        n_shards: int | None = _default("n_shards"),
-        client: Any = _default("client"),
-        checkpoint: Any = _default("checkpoint"),
-    ) -> None:
-        self.features = features
-        self.average = average
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.min_count = min_count
-        self.transitions = transitions
-        self.hash_bits = hash_bits
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.mixing = mixing
-        self.n_shards = n_shards
-        self.client = client
-        self.checkpoint = checkpoint
+    _: KW_ONLY
+    features: Any = DEFAULT
+    average: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    min_count: int = DEFAULT
+    transitions: str = DEFAULT
+    hash_bits: int | None = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    mixing: str = DEFAULT
+    n_shards: int | None = DEFAULT
+    client: Any = DEFAULT
+    checkpoint: Any = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
@@ -123,12 +86,12 @@ class DistributedTagger(OnCluster, TaggerEstimator):
         **options
             How to read files: what `open_sentences` takes.
         """
-        check_parameters(self, self._names, self._table)
+        check_parameters(self)
         features = reading.begin(self._templates(), self.hash_bits)
         about = self._about()
         kept = kept_in(self.checkpoint, about["parameters"] | {"features": features.state()[0]})
         how = self.n_shards, int(self.min_count), self.transitions
-        plan = self._plan()
+        plan = Plan.of(self)
         with session(self.client, kept) as own:
             if are_paths(X):
                 if y is not None:
@@ -160,6 +123,3 @@ class DistributedTagger(OnCluster, TaggerEstimator):
         about = super()._about()
         about["parameters"] |= {"client": self._address(), "checkpoint": None}
         return about
-
-
-document(DistributedTagger, DistributedTagger._names, DISTRIBUTED_TAGGER_PARAMETERS)

@@ -16,7 +16,7 @@ from novikoff.kernel.state import (
 )
 from novikoff.modelfile.checks import LARGEST, State, array, choice, count, fact, number
 from novikoff.modelfile.container import Arrays, Facts
-from novikoff.parameters.table import KERNEL_PARAMETERS
+from novikoff.parameters.kernel import KERNEL_PARAMETERS
 
 COUNTS = ("visits", "wrong", "mistakes", "updates", "close")
 MEASURES = ("damage", "largest")

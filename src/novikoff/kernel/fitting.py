@@ -21,7 +21,7 @@ from novikoff.kernel.kernels import (
     PrecomputedKernel,
     kernel_by_name,
 )
-from novikoff.parameters.table import what_predicts
+from novikoff.parameters.kernel import what_predicts
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
@@ -161,20 +161,24 @@ class KernelSettings:
             )
 
 
-def parameters_of(model: Fitted) -> dict[str, Any]:
-    """What a model says of the parameters that it was made with; gamma is the number it came to."""
+def parameters_learned_with(model: Fitted) -> dict[str, Any]:
+    """The parameters of a model that its state determines; gamma is the number that was used."""
     kernel = model.kernel
-    said: dict[str, Any] = {"kernel": kernel.title, "fit_intercept": kernel.offset > 0, "kernel_params": None}
+    learned: dict[str, Any] = {
+        "kernel": kernel.title,
+        "fit_intercept": kernel.offset > 0,
+        "kernel_params": None,
+    }
     if isinstance(kernel, NamedKernel):
-        said["gamma"] = kernel.gamma
+        learned["gamma"] = kernel.gamma
         if kernel.name == "poly":
-            said |= {"degree": kernel.degree, "coef0": kernel.coef0}
+            learned |= {"degree": kernel.degree, "coef0": kernel.coef0}
     if model.n_classes > 2:
-        said["multiclass"] = "joint" if model.joint else "ovr"
+        learned["multiclass"] = "joint" if model.joint else "ovr"
     if not isinstance(model, BudgetLearner):
-        return said | {"budget": None}
-    said |= {"budget": model.budget, "budget_policy": model.policy}
-    return said | {"ties": "mistake" if model.tie_is_mistake else "positive"}
+        return learned | {"budget": None}
+    learned |= {"budget": model.budget, "budget_policy": model.policy}
+    return learned | {"ties": "mistake" if model.tie_is_mistake else "positive"}
 
 
 def way_of(model: Fitted, predict_with: str | None) -> str:

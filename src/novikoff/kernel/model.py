@@ -23,7 +23,7 @@ from novikoff.kernel.fitting import Fitted
 from novikoff.kernel.kernels import PrecomputedKernel
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, is_of_kernels, read_model, write_file
-from novikoff.parameters.table import PREDICT_WITH
+from novikoff.parameters.common import PREDICT_WITH
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run

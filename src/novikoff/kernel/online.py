@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from numbers import Integral
+from dataclasses import KW_ONLY
 from os import PathLike, fspath
 from typing import Any
 
@@ -28,18 +28,22 @@ from novikoff.modelfile.online import (
     parameters_from_state,
     plain_parameters,
 )
-from novikoff.parameters.table import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
+from novikoff.parameters.kernel import ONLINE_KERNEL_PARAMETERS, what_predicts
+from novikoff.parameters.parameter import (
+    DEFAULT,
+    check_parameters,
+    parameter_repr,
+    parameter_values,
+    parameters_for_file,
+    with_parameters,
+)
 from novikoff.training.turns import Turns, turns_of
 from novikoff.training.weights import Floats
 
 KIND = "online kernel"  # of model files
 
 
-def start(name: str) -> Any:
-    """What a parameter is at first."""
-    return default(name, KERNEL_PARAMETERS)
-
-
+@with_parameters(ONLINE_KERNEL_PARAMETERS)
 class OnlineKernelPerceptron:
     """A kernel perceptron for streams: one example at a time, at most `budget` of them kept.
 
@@ -106,65 +110,44 @@ class OnlineKernelPerceptron:
     (['same', 'other', 'other', 'same'], 4)
     """
 
-    _names_of_parameters = (
-        "kernel", "gamma", "degree", "coef0", "kernel_params", "budget", "budget_policy", "predict_with",
-        "fit_intercept", "classes", "multiclass", "ties", "random_state", "hash_bits", "seed",
-    )  # fmt: skip
+    kernel: Any = DEFAULT
+    _: KW_ONLY
+    gamma: float = DEFAULT
+    degree: int = DEFAULT
+    coef0: float = DEFAULT
+    kernel_params: dict[str, Any] | None = DEFAULT
+    budget: int | None = DEFAULT
+    budget_policy: str = DEFAULT
+    predict_with: str = DEFAULT
+    fit_intercept: bool = DEFAULT
+    classes: Sequence[Hashable] | None = DEFAULT
+    multiclass: str = DEFAULT
+    ties: str = DEFAULT
+    random_state: Any = DEFAULT
+    hash_bits: int | None = DEFAULT
+    seed: int = DEFAULT
 
-    def __init__(
-        self,
-        kernel: Any = start("kernel"),
-        *,
-        gamma: float = 1.0,
-        degree: int = start("degree"),
-        coef0: float = start("coef0"),
-        kernel_params: dict[str, Any] | None = start("kernel_params"),
-        budget: int | None = start("budget"),
-        budget_policy: str = start("budget_policy"),
-        predict_with: str = "last",
-        fit_intercept: bool = start("fit_intercept"),
-        classes: Sequence[Hashable] | None = start("classes"),
-        multiclass: str = start("multiclass"),
-        ties: str = start("ties"),
-        random_state: Any = start("random_state"),
-        hash_bits: int | None = start("hash_bits"),
-        seed: int = start("seed"),
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.predict_with = predict_with
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.multiclass = multiclass
-        self.ties = ties
-        self.random_state = random_state
-        self.hash_bits = hash_bits
-        self.seed = seed
+    def __post_init__(self) -> None:
         self._kernel = self._checked_kernel()
-        self._rng = own_generator(np.random.default_rng(random_state))
+        self._rng = own_generator(np.random.default_rng(self.random_state))
         self._labels: dict[Any, int] = {}
         self._n_mistakes = 0
         self._learner: BudgetLearner | None = None  # made when the first example shows what rows are
         self._reader: _core.DictReader | None = None  # of dicts
-        for label in classes or ():
+        for label in self.classes or ():
             if label in self._labels:
                 raise ValueError(f"classes: {label!r} is given twice")
             self._labels[label] = len(self._labels)
 
     def _checked_kernel(self) -> Kernel:
-        check_parameters(self, self._names_of_parameters, KERNEL_PARAMETERS)
         if self.predict_with in (None, "voted"):
             raise ValueError(
                 f"predict_with={self.predict_with!r} is not possible online: expected 'last' or 'averaged'."
             )
-        what_predicts(self.predict_with, self.budget, self.budget_policy)
         if isinstance(self.gamma, str):
             raise ValueError(f"gamma={self.gamma!r} needs all rows at once: expected a number > 0.")
+        check_parameters(self)
+        what_predicts(self.predict_with, self.budget, self.budget_policy)
         offset = 1.0 if self.fit_intercept else 0.0
         if callable(self.kernel):
             return FunctionKernel(self.kernel, dict(self.kernel_params or {}), offset)
@@ -361,7 +344,7 @@ class OnlineKernelPerceptron:
 
     def get_params(self) -> dict[str, Any]:
         """The parameters given at construction, by name."""
-        return {name: getattr(self, name) for name in self._names_of_parameters}
+        return parameter_values(self)
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
@@ -380,9 +363,7 @@ class OnlineKernelPerceptron:
     def _state(self) -> tuple[Facts, Arrays]:
         """What a file says."""
         kernel_state(self._kernel)  # says what is the matter, where it cannot be data
-        params = plain_parameters(self.get_params(), self.classes_) | {"kernel_params": None}
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
+        params = plain_parameters(parameters_for_file(self, kernel_params=None), self.classes_)
         parts, named = {}, self._reader is not None and self._learner is not None
         if self._learner is not None:
             parts["learner"] = budget_state(self._learner)
@@ -440,12 +421,7 @@ class OnlineKernelPerceptron:
             self._reader.add_names(state["_reader"])
 
     def __repr__(self) -> str:
-        first = {name: start(name) for name in self._names_of_parameters} | {
-            "gamma": 1.0,
-            "predict_with": "last",
-        }
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(first[k])]
-        return f"OnlineKernelPerceptron({', '.join(changed)})"
+        return parameter_repr(self)
 
 
 def _numbers(x: Any) -> Floats | None:
@@ -469,12 +445,3 @@ def _block(x: Any) -> Any:
     block = np.empty(1, dtype=object)
     block[0] = x
     return block
-
-
-document(
-    OnlineKernelPerceptron,
-    OnlineKernelPerceptron._names_of_parameters,
-    KERNEL_PARAMETERS,
-    gamma=1.0,
-    predict_with="last",
-)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields, replace
-from numbers import Integral
+from dataclasses import KW_ONLY, replace
 from os import PathLike, fspath
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
+from novikoff.classifier import RowClassifier
 from novikoff.data.arrays import as_objects
 from novikoff.data.labels import Classes, StreamClasses
 from novikoff.data.sources.source import Source
@@ -22,30 +21,29 @@ from novikoff.kernel import budget_streaming as budgetstreaming
 from novikoff.kernel import fitting as kernelfitting
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.dual_training import margin_upper, sound
-from novikoff.kernel.fitting import Fitted, KernelSettings, parameters_of
+from novikoff.kernel.fitting import Fitted, KernelSettings, parameters_learned_with
 from novikoff.kernel.kernels import BY_NAME, PrecomputedKernel, Rows
 from novikoff.kernel.model import KernelModel
 from novikoff.kernel.state import kernel_state
-from novikoff.parameters.table import (
-    KERNEL_PARAMETERS,
+from novikoff.parameters.kernel import KERNEL_PARAMETERS, what_predicts
+from novikoff.parameters.parameter import (
+    DEFAULT,
     check_parameters,
-    default,
-    document,
-    said_by_file,
-    what_predicts,
+    from_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+    with_parameters,
 )
-from novikoff.training.plan import Plan
+from novikoff.training.not_separated import MORE_EPOCHS, not_separated
+from novikoff.training.plan import Plan, generator
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats
 
 
-def start(name: str) -> Any:
-    """What a parameter is at first."""
-    return default(name, KERNEL_PARAMETERS)
-
-
+@with_parameters(KERNEL_PARAMETERS)
 class KernelPerceptron(RowClassifier):
     """A perceptron that sees its rows only through a kernel K(x, z) = φ(x)·φ(z).
 
@@ -122,73 +120,26 @@ class KernelPerceptron(RowClassifier):
     (array([ 1, -1, -1,  1]), 'separated')
     """
 
-    _names = (
-        "kernel",
-        "gamma",
-        "degree",
-        "coef0",
-        "kernel_params",
-        "predict_with",
-        "fit_intercept",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "multiclass",
-        "budget",
-        "budget_policy",
-        "cache_mb",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-    _table = KERNEL_PARAMETERS
-    _dual: Fitted
-    _run: Run
-
-    def __init__(
-        self,
-        kernel: Any = start("kernel"),
-        *,
-        gamma: Any = start("gamma"),
-        degree: int = start("degree"),
-        coef0: float = start("coef0"),
-        kernel_params: dict[str, Any] | None = start("kernel_params"),
-        predict_with: str | None = start("predict_with"),
-        fit_intercept: bool = start("fit_intercept"),
-        max_epochs: int = start("max_epochs"),
-        order: str = start("order"),
-        random_state: Any = start("random_state"),
-        ties: str = start("ties"),
-        multiclass: str = start("multiclass"),
-        budget: int | None = start("budget"),
-        budget_policy: str = start("budget_policy"),
-        cache_mb: float = start("cache_mb"),
-        n_jobs: int | None = start("n_jobs"),
-        verbose: int = start("verbose"),
-        callback: Any = start("callback"),
-        rounding: str = start("rounding"),
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.predict_with = predict_with
-        self.fit_intercept = fit_intercept
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.multiclass = multiclass
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.cache_mb = cache_mb
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    kernel: Any = DEFAULT
+    _: KW_ONLY
+    gamma: Any = DEFAULT
+    degree: int = DEFAULT
+    coef0: float = DEFAULT
+    kernel_params: dict[str, Any] | None = DEFAULT
+    predict_with: str | None = DEFAULT
+    fit_intercept: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    multiclass: str = DEFAULT
+    budget: int | None = DEFAULT
+    budget_policy: str = DEFAULT
+    cache_mb: float = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -209,7 +160,7 @@ class KernelPerceptron(RowClassifier):
             raw = X
             X, classes, labels, _ = self._read_all(X, y, None)
             X = self._sound(X)
-            model, run = self._settings().fit(X, labels, len(classes), self._plan())
+            model, run = self._settings().fit(X, labels, len(classes), Plan.of(self))
             self._set_features(raw, X)
             self._set_classes(Classes(classes))
             self._set_run(model, run)
@@ -253,7 +204,7 @@ class KernelPerceptron(RowClassifier):
                     f"kernel={self.kernel!r} is not possible for a source: expected one of {named}."
                 )
             declared = None if classes is None else list(classes)
-            plan, known = replace(self._plan(), order="cyclic"), StreamClasses(declared)
+            plan, known = Plan.of(self, order="cyclic"), StreamClasses(declared)
             learned = budgetstreaming.fit(source, known, self._settings(), plan)
             self._set_source(source.features, source.features.n_columns, known.labels)
             learned.run.as_given = True
@@ -293,21 +244,12 @@ class KernelPerceptron(RowClassifier):
             return self
 
     def _settings(self) -> KernelSettings:
-        return KernelSettings(**{field.name: getattr(self, field.name) for field in fields(KernelSettings)})
-
-    def _plan(self) -> Plan:
-        return Plan(
-            max_epochs=int(self.max_epochs),
-            order=self.order,
-            rng=generator(self.random_state),
-            n_jobs=self.n_jobs,
-            verbose=int(self.verbose),
-            callback=self.callback,
-        )
+        return from_parameters(KernelSettings, self)
 
     def _set_run(self, model: Fitted, run: Run) -> None:
         """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
-        self._dual, self._run = model, run
+        self._dual: Fitted = model
+        self._run: Run = run
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_updates_, self.n_mistakes_ = model.n_updates, model.n_mistakes
@@ -428,15 +370,12 @@ class KernelPerceptron(RowClassifier):
             self._check_two()
             model = self._dual
             kernel_state(model.kernel)  # says what is the matter, where it cannot be data
-            params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
-            if not isinstance(params["random_state"], Integral):
-                params["random_state"] = None
             return KernelModel(
                 model,
                 self.classes_,
                 self._features(self.n_features_in_),
                 predict_with=kernelfitting.way_of(model, self.predict_with),
-                parameters=params | {"callback": None},
+                parameters=parameters_for_file(self),
                 run=self._run,
                 name=type(self).__name__,
                 order=self.order,
@@ -461,16 +400,16 @@ class KernelPerceptron(RowClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = said_by_file(model.parameters, cls._names)
-        said = parameters_of(model.dual)  # what was learned with has the last word
+        params = parameters_from_file(model.parameters, parameters_of(cls))
+        learned = parameters_learned_with(model.dual)  # these have the last word
         if isinstance(params.get("gamma"), str):
-            said.pop("gamma", None)
+            learned.pop("gamma", None)
         if params.get("predict_with") is not None or model.predict_with != kernelfitting.way_of(
             model.dual, None
         ):
-            said["predict_with"] = model.predict_with
-        self = cls(**params | said)
-        check_parameters(self, cls._names, cls._table)
+            learned["predict_with"] = model.predict_with
+        self = cls(**params | learned)
+        check_parameters(self)
         self.n_features_in_ = model.n_features
         if model.features.kind != "numbered" and not model.features.hashed:
             names = model.features.names(range(model.n_features))
@@ -508,6 +447,3 @@ class KernelPerceptron(RowClassifier):
         tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel == "chi2"
         tags.input_tags.string = callable(self.kernel)
         return tags
-
-
-document(KernelPerceptron, KernelPerceptron._names, KERNEL_PARAMETERS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral
 from os import PathLike, fspath
 from typing import Any, Self
 
@@ -11,13 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import PerceptronClassifier
 from novikoff.data.labels import Classes
+from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
-from novikoff.parameters.table import check_parameters, said_by_file
+from novikoff.parameters.parameter import (
+    check_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+)
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats, Model, Scorer
+from novikoff.training.weights import Floats, Model, Scorer, Settings
 
 
 class LinearClassifier(PerceptronClassifier):
@@ -29,7 +33,7 @@ class LinearClassifier(PerceptronClassifier):
     ) -> Self:
         """A fitted estimator around a model that was learned elsewhere."""
         self = cls(**params)
-        check_parameters(self, cls._names, cls._table)
+        check_parameters(self)
         self.n_features_in_ = model.n_features
         if feature_names is not None:
             self.feature_names_in_ = feature_names
@@ -74,7 +78,7 @@ class LinearClassifier(PerceptronClassifier):
             check_is_fitted(self)
             self._check_two()
             model = self._model
-            if self._in_force.assigned is not None and not self._assigned_is_own():
+            if self._cache.assigned is not None and not self._assigned_is_own():
                 raise ValueError(
                     "coef_ or intercept_ was assigned by hand, so it is not what was learned and cannot be "
                     "saved with its counts. Begin a fit there instead: fit(X, y, coef_init=..., "
@@ -86,7 +90,7 @@ class LinearClassifier(PerceptronClassifier):
                 self.classes_,
                 features,
                 None,
-                self._sayable(),
+                self._parameters_for_file(),
                 self._run,
                 type(self).__name__,
                 self.order,
@@ -99,7 +103,7 @@ class LinearClassifier(PerceptronClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = said_by_file(linear.parameters, cls._names)
+        params = parameters_from_file(linear.parameters, parameters_of(cls))
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         settings = linear.model.settings  # what was learned with has the last word
@@ -107,7 +111,8 @@ class LinearClassifier(PerceptronClassifier):
             name: getattr(settings, name) for name in ("rule", "ties", "margin", "C", "average", "multiclass")
         }
         params["fit_intercept"] = settings.bias_square > 0
-        if params["fit_intercept"] and params.get("intercept_scaling", 1.0) ** 2 != settings.bias_square:
+        scale = params.get("intercept_scaling", parameters_of(cls)["intercept_scaling"].default)
+        if params["fit_intercept"] and scale**2 != settings.bias_square:
             params["intercept_scaling"] = math.sqrt(settings.bias_square)
         names = None
         if (
@@ -118,19 +123,13 @@ class LinearClassifier(PerceptronClassifier):
         self.features_ = linear.features
         return self
 
-    def _sayable(self) -> dict[str, Any]:
-        """The parameters as JSON can say them."""
-        params: dict[str, Any] = self.get_params()
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
-        if isinstance(params["class_weight"], dict):  # a label need not be text, a key in JSON must
-            params["class_weight"] = [[label, weight] for label, weight in params["class_weight"].items()]
-        return params | {"callback": None}
+    def _parameters_for_file(self) -> dict[str, Any]:
+        return parameters_for_file(self)
 
     def _assigned_is_own(self) -> bool:
         """Whether what was assigned is what was learned, as after `sparsify`."""
-        assert self._in_force.assigned is not None
-        coef, intercept = self._in_force.assigned
+        assert self._cache.assigned is not None
+        coef, intercept = self._cache.assigned
         own = self._model.coef(averaged=self._model.settings.average)
         coef = coef.toarray() if sp.issparse(coef) else coef
         return np.array_equal(coef, own[0]) and np.array_equal(intercept, own[1])
@@ -142,7 +141,7 @@ class LinearClassifier(PerceptronClassifier):
                 f"warm_start goes on from {self.n_features_in_} features and classes {list(self.classes_)}, "
                 f"but now there are {X.shape[1]} and {list(classes)}: fit a clone instead."
             )
-        if self._settings() != self._model.settings:
+        if Settings.of(self) != self._model.settings:
             raise ValueError(
                 "warm_start cannot change the rule, bias or averaging of the fit before: fit a clone."
             )
@@ -190,16 +189,16 @@ class LinearClassifier(PerceptronClassifier):
         return self._run.witness
 
     def _assign(self, coef: Any, intercept: Any) -> None:
-        self._in_force.renew((coef, intercept))
+        self._cache.renew((coef, intercept))
 
     def _pair(self, name: str) -> tuple[Any, Any]:
         """The weights in force: those assigned by hand, or the model's last or averaged ones."""
-        model, force = self._fitted(name), self._in_force
-        if force.assigned is not None:
-            return force.assigned
-        if model.settings.average and force.averaged is None:
-            force.averaged = model.coef(averaged=True)  # O(features) to make, so made once
-        coef, intercept = (a.view() for a in force.averaged or model.coef(averaged=False))
+        model, cache = self._fitted(name), self._cache
+        if cache.assigned is not None:
+            return cache.assigned
+        if model.settings.average and cache.averaged is None:
+            cache.averaged = model.coef(averaged=True)  # O(features) to make, so made once
+        coef, intercept = (a.view() for a in cache.averaged or model.coef(averaged=False))
         coef.flags.writeable = intercept.flags.writeable = False
         return coef, intercept
 
@@ -217,12 +216,12 @@ class LinearClassifier(PerceptronClassifier):
         return self
 
     def _scorer(self) -> Scorer:
-        force = self._in_force
-        if force.scorer is None:
-            if force.assigned is None:
-                force.scorer = self._model.scorer(averaged=self._model.settings.average)
+        cache = self._cache
+        if cache.scorer is None:
+            if cache.assigned is None:
+                cache.scorer = self._model.scorer(averaged=self._model.settings.average)
             else:
                 coef, intercept = self._pair("coef_")
                 coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)
-                force.scorer = Scorer.from_weights(coef, np.asarray(intercept, dtype=np.float64))
-        return force.scorer
+                cache.scorer = Scorer.from_weights(coef, np.asarray(intercept, dtype=np.float64))
+        return cache.scorer

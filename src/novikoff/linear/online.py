@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import KW_ONLY
 from os import PathLike, fspath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +12,15 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.labels import precedes
-from novikoff.parameters.table import check_parameters, default, document
+from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.parameter import (
+    DEFAULT,
+    check_parameters,
+    parameter_repr,
+    parameter_values,
+    parameters_of,
+    with_parameters,
+)
 from novikoff.training.averaging import mean_weights
 
 if TYPE_CHECKING:
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
     from novikoff.training.weights import Model
 
 
+@with_parameters(LINEAR_PARAMETERS)
 class OnlinePerceptron(_core.OnlineLearner):
     """A perceptron that learns from one dict at a time.
 
@@ -95,51 +105,29 @@ class OnlinePerceptron(_core.OnlineLearner):
     (6, 2, 2)
     """
 
-    _names_of_parameters = (
-        "rule",
-        "average",
-        "fit_intercept",
-        "classes",
-        "hash_bits",
-        "seed",
-        "margin",
-        "C",
-        "ties",
-    )
+    rule: str = DEFAULT
+    average: bool = DEFAULT
+    fit_intercept: bool = DEFAULT
+    classes: Sequence[Hashable] | None = DEFAULT
+    hash_bits: int | None = DEFAULT
+    seed: int = DEFAULT
+    _: KW_ONLY
+    margin: float = DEFAULT
+    C: float = DEFAULT
+    ties: str = DEFAULT
 
-    def __init__(
-        self,
-        rule: str = default("rule"),
-        average: bool = default("average"),
-        fit_intercept: bool = default("fit_intercept"),
-        classes: Sequence[Hashable] | None = default("classes"),
-        hash_bits: int | None = default("hash_bits"),
-        seed: int = default("seed"),
-        *,
-        margin: float = default("margin"),
-        C: float = default("C"),
-        ties: str = default("ties"),
-    ) -> None:
-        self.rule = rule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.hash_bits = hash_bits
-        self.seed = seed
-        self.margin = margin
-        self.C = C
-        self.ties = ties
-        check_parameters(self, self._names_of_parameters)
+    def __post_init__(self) -> None:
+        check_parameters(self)
         super().__init__(
-            rule,
-            ties == "mistake",
-            float(margin),
-            float(C),
-            bool(fit_intercept),
-            bool(average),
-            hash_bits,
-            seed,
-            None if classes is None else list(classes),
+            self.rule,
+            self.ties == "mistake",
+            float(self.margin),
+            float(self.C),
+            bool(self.fit_intercept),
+            bool(self.average),
+            self.hash_bits,
+            self.seed,
+            None if self.classes is None else list(self.classes),
             precedes,
         )
 
@@ -192,7 +180,7 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def get_params(self) -> dict[str, Any]:
         """The parameters given at construction, by name."""
-        return {name: getattr(self, name) for name in self._names_of_parameters}
+        return parameter_values(self)
 
     def freeze(self) -> Perceptron:
         """The model as it predicts now, as a `Perceptron` with feature names.
@@ -217,15 +205,8 @@ class OnlinePerceptron(_core.OnlineLearner):
         from novikoff.training.ledger import Ledger
         from novikoff.training.weights import Model, Settings  # SciPy's import is felt; streams do without it
 
-        settings = Settings(
-            rule=self.rule,
-            ties=self.ties,
-            margin=float(self.margin),
-            C=float(self.C),
-            bias_square=1.0 if self.fit_intercept else 0.0,
-            average=self.average,
-        )
-        model, state = Model(len(self.classes_), self.n_features_in_, settings), self._get_state()
+        model = Model(len(self.classes_), self.n_features_in_, Settings.of(self))
+        state = self._get_state()
         (learner,) = model.learners
         for name in ("weights", "bias", "weight_sums", "bias_sums"):
             held = getattr(learner, name)
@@ -286,14 +267,13 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = state["attributes"]
-        known = {name: attributes[name] for name in self._names_of_parameters if name in attributes}
+        known = {name: attributes[name] for name in parameters_of(self) if name in attributes}
         OnlinePerceptron.__init__(self, **known)
         self.__dict__.update(attributes)
         self._set_state(state["core"])
 
     def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(default(k))]
-        return f"OnlinePerceptron({', '.join(changed)})"
+        return parameter_repr(self)
 
 
 _COUNTS = ("visits", "updates", "mistakes", "most_stored")
@@ -341,6 +321,3 @@ def _labels(classes: list[Any]) -> NDArray[Any]:
     labels = np.empty(len(classes), dtype=object)
     labels[:] = classes
     return labels
-
-
-document(OnlinePerceptron, OnlinePerceptron._names_of_parameters)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from novikoff.data.labels import StreamClasses, as_text
 from novikoff.data.sources.source import Source
 from novikoff.linear.estimator import LinearClassifier
-from novikoff.parameters.table import default, document
+from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training
 from novikoff.training import streaming
+from novikoff.training.plan import Plan
 from novikoff.training.turns import turns_of
+from novikoff.training.weights import Settings
 
 
+@with_parameters(LINEAR_PARAMETERS)
 class Perceptron(LinearClassifier):
     """A perceptron that stops when the data are separated, and says whether they were.
 
@@ -75,73 +79,27 @@ class Perceptron(LinearClassifier):
     (3, 2, 'separated')
     """
 
-    _names = (
-        "rule",
-        "average",
-        "fit_intercept",
-        "intercept_scaling",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "margin",
-        "C",
-        "multiclass",
-        "class_weight",
-        "early_stopping",
-        "validation_fraction",
-        "n_epochs_no_change",
-        "warm_start",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-
-    def __init__(
-        self,
-        rule: str = default("rule"),
-        *,
-        average: bool = default("average"),
-        fit_intercept: bool = default("fit_intercept"),
-        intercept_scaling: float = default("intercept_scaling"),
-        max_epochs: int = default("max_epochs"),
-        order: str = default("order"),
-        random_state: Any = default("random_state"),
-        ties: str = default("ties"),
-        margin: float = default("margin"),
-        C: float = default("C"),
-        multiclass: str = default("multiclass"),
-        class_weight: Any = default("class_weight"),
-        early_stopping: bool = default("early_stopping"),
-        validation_fraction: float = default("validation_fraction"),
-        n_epochs_no_change: int = default("n_epochs_no_change"),
-        warm_start: bool = default("warm_start"),
-        n_jobs: int | None = default("n_jobs"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-    ) -> None:
-        self.rule = rule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.margin = margin
-        self.C = C
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    rule: str = DEFAULT
+    _: KW_ONLY
+    average: bool = DEFAULT
+    fit_intercept: bool = DEFAULT
+    intercept_scaling: float = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    margin: float = DEFAULT
+    C: float = DEFAULT
+    multiclass: str = DEFAULT
+    class_weight: Any = DEFAULT
+    early_stopping: bool = DEFAULT
+    validation_fraction: float = DEFAULT
+    n_epochs_no_change: int = DEFAULT
+    warm_start: bool = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(
@@ -174,8 +132,8 @@ class Perceptron(LinearClassifier):
                 X,
                 labels,
                 len(classes),
-                self._settings(),
-                self._plan(),
+                Settings.of(self),
+                Plan.of(self),
                 weights=weights,
                 start=start,
                 init=init,
@@ -218,10 +176,8 @@ class Perceptron(LinearClassifier):
             if isinstance(weight, dict):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
             declared = None if classes is None else list(classes)
-            plan = replace(self._plan(), order="cyclic")
-            learned = streaming.fit(
-                source, StreamClasses(declared), self._settings(), plan, class_weight=weight
-            )
+            plan, settings = Plan.of(self, order="cyclic"), Settings.of(self)
+            learned = streaming.fit(source, StreamClasses(declared), settings, plan, class_weight=weight)
             self._set_source(source.features, learned.model.n_features, learned.classes)
             learned.run.as_given = True
             self._set_run(learned.model, learned.run)
@@ -257,6 +213,3 @@ class Perceptron(LinearClassifier):
         with turns_of(self).reading:
             X = self._checked(X)
             return self._score(self._scorer().scores(X, self.n_jobs))
-
-
-document(Perceptron, Perceptron._names)

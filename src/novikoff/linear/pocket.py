@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.classifier import PerceptronClassifier
 from novikoff.data.arrays import in_order
 from novikoff.data.labels import Classes
-from novikoff.parameters.table import POCKET_PARAMETERS, default, document
+from novikoff.linear.classifier import PerceptronClassifier
+from novikoff.parameters.linear import POCKET_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training
 from novikoff.training.examples import ArrayExamples, Visit
 from novikoff.training.ledger import Call, Seen
@@ -33,6 +35,7 @@ from novikoff.training.weights import (
 )
 
 
+@with_parameters(POCKET_PARAMETERS)
 class Pocket(PerceptronClassifier):
     """The pocket algorithm with ratchet (Gallant 1990).
 
@@ -96,51 +99,21 @@ class Pocket(PerceptronClassifier):
     (1, [0, 0, 0, 0, 1, 1, 1, 1])
     """
 
-    _names = (
-        "ratchet",
-        "fit_intercept",
-        "intercept_scaling",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "class_weight",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-    _table = POCKET_PARAMETERS
     average = False
 
-    def __init__(
-        self,
-        ratchet: bool = default("ratchet", POCKET_PARAMETERS),
-        *,
-        fit_intercept: bool = default("fit_intercept"),
-        intercept_scaling: float = default("intercept_scaling"),
-        max_epochs: int = default("max_epochs", POCKET_PARAMETERS),
-        order: str = default("order", POCKET_PARAMETERS),
-        random_state: Any = default("random_state"),
-        ties: str = default("ties"),
-        class_weight: Any = default("class_weight"),
-        n_jobs: int | None = default("n_jobs"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-    ) -> None:
-        self.ratchet = ratchet
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    ratchet: bool = DEFAULT
+    _: KW_ONLY
+    fit_intercept: bool = DEFAULT
+    intercept_scaling: float = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    class_weight: Any = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch.
@@ -155,14 +128,14 @@ class Pocket(PerceptronClassifier):
         with turns_of(self).learning:
             raw = X
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
-            plan = self._plan()
+            plan, settings = Plan.of(self), Settings.of(self)
             state, how = plan.rng.bit_generator.state, {"ratchet": bool(self.ratchet)}
             try:
-                filling = Filling(X, labels, len(classes), self._settings(), plan, weights, **how)
+                filling = Filling(X, labels, len(classes), settings, plan, weights, **how)
             except UnsortedIndices:
                 X = in_order(X)
                 plan.rng.bit_generator.state = state
-                filling = Filling(X, labels, len(classes), self._settings(), plan, weights, **how)
+                filling = Filling(X, labels, len(classes), settings, plan, weights, **how)
             run = train(filling, plan)
             self._set_features(raw, X)
             self._set_classes(Classes(classes))
@@ -323,6 +296,3 @@ class Filling(Learner):
         Fitting(self.model, self.examples, self.plan).judge(run)
         self.risk = self.count_errors(self.learner) / total
         run.training_errors = int(self.count_errors(self.learner, by_weight=False))
-
-
-document(Pocket, Pocket._names, POCKET_PARAMETERS)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
-from novikoff.classifier import PerceptronClassifier
+from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.updates import Counts, UpdateSequence
-from novikoff.parameters.table import PARAMETERS, default, document
+from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training
+from novikoff.training.plan import Plan
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats, Ints, Model, Scorer
+from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
+@with_parameters(LINEAR_PARAMETERS)
 class VotedPerceptron(PerceptronClassifier):
     """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
 
@@ -83,59 +86,23 @@ class VotedPerceptron(PerceptronClassifier):
     array([1.])
     """
 
-    _names = (
-        "rule",
-        "predict_with",
-        "fit_intercept",
-        "intercept_scaling",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "margin",
-        "C",
-        "class_weight",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-    _sequence: UpdateSequence
-
-    def __init__(
-        self,
-        rule: str = default("rule"),
-        *,
-        predict_with: str = default("predict_with"),
-        fit_intercept: bool = default("fit_intercept"),
-        intercept_scaling: float = default("intercept_scaling"),
-        max_epochs: int = default("max_epochs"),
-        order: str = default("order"),
-        random_state: Any = default("random_state"),
-        ties: str = default("ties"),
-        margin: float = default("margin"),
-        C: float = default("C"),
-        class_weight: Any = default("class_weight"),
-        n_jobs: int | None = default("n_jobs"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-    ) -> None:
-        self.rule = rule
-        self.predict_with = predict_with
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.margin = margin
-        self.C = C
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    average = True  # training keeps the sums that 'averaged' needs
+    rule: str = DEFAULT
+    _: KW_ONLY
+    predict_with: str = DEFAULT
+    fit_intercept: bool = DEFAULT
+    intercept_scaling: float = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    margin: float = DEFAULT
+    C: float = DEFAULT
+    class_weight: Any = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -151,11 +118,11 @@ class VotedPerceptron(PerceptronClassifier):
         with turns_of(self).learning:
             raw = X
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
-            plan = replace(self._plan(), record_updates=True)
-            model, run = training.fit(X, labels, len(classes), self._settings(), plan, weights=weights)
+            plan = Plan.of(self, record_updates=True)
+            model, run = training.fit(X, labels, len(classes), Settings.of(self), plan, weights=weights)
             if self.predict_with != "averaged":  # which is what training has counted
                 run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
-            self._sequence = UpdateSequence(len(classes), model.settings.bias_square)
+            self._sequence: UpdateSequence = UpdateSequence(len(classes), model.settings.bias_square)
             self._extend(model, X)
             self._finish(raw, X, classes, model, run)
             return self
@@ -239,16 +206,16 @@ class VotedPerceptron(PerceptronClassifier):
         """The last or the averaged weights, ready to predict."""
         if self.predict_with == "last":
             return self._model.scorer(averaged=False)
-        force = self._in_force
-        if force.scorer is None:
-            force.scorer = self._model.scorer(averaged=True)  # O(features) to make, so made once
-        return force.scorer
+        cache = self._cache
+        if cache.scorer is None:
+            cache.scorer = self._model.scorer(averaged=True)  # O(features) to make, so made once
+        return cache.scorer
 
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
             X = self._checked(X)
-            PARAMETERS["predict_with"].check(self.predict_with)
+            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._label(self._linear().predict(X, self.n_jobs))
             votes = self._sequence.votes(X, self.n_jobs)
@@ -264,7 +231,7 @@ class VotedPerceptron(PerceptronClassifier):
         """
         with turns_of(self).reading:
             X = self._checked(X)
-            PARAMETERS["predict_with"].check(self.predict_with)
+            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._score(self._linear().scores(X, self.n_jobs))
             votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits
@@ -275,6 +242,3 @@ def _read_only(a: Floats) -> Floats:
     a = a.view()
     a.flags.writeable = False
     return a
-
-
-document(VotedPerceptron, VotedPerceptron._names)

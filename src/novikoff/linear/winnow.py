@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.classifier import RowClassifier, generator
+from novikoff.classifier import RowClassifier
 from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.labels import Classes
-from novikoff.parameters.table import WINNOW_PARAMETERS, default, document
+from novikoff.parameters.linear import WINNOW_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training.examples import ArrayExamples, Visit
 from novikoff.training.loop import Epoch, Learner, train
 from novikoff.training.plan import Plan
@@ -23,6 +25,7 @@ from novikoff.training.weights import Floats, Ints, Settings, UnsortedIndices, W
 REACH = 500  # weights stay between 2**-REACH and 2**REACH
 
 
+@with_parameters(WINNOW_PARAMETERS)
 class Winnow(RowClassifier):
     """Winnow (Littlestone 1988), plain or balanced.
 
@@ -88,47 +91,17 @@ class Winnow(RowClassifier):
     [0, 3]
     """
 
-    _names = (
-        "alpha",
-        "threshold",
-        "balanced",
-        "eliminate",
-        "max_epochs",
-        "order",
-        "random_state",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-    _table = WINNOW_PARAMETERS
-    exponents_: Ints
-    _fixed: tuple[float, bool, float]  # alpha, balanced and θ of the weights
-    _powers: Floats  # what the core reads weights from: 0, α^−reach, …, α^reach
-
-    def __init__(
-        self,
-        alpha: float = default("alpha", WINNOW_PARAMETERS),
-        *,
-        threshold: float | None = default("threshold", WINNOW_PARAMETERS),
-        balanced: bool = default("balanced", WINNOW_PARAMETERS),
-        eliminate: bool = default("eliminate", WINNOW_PARAMETERS),
-        max_epochs: int = default("max_epochs", WINNOW_PARAMETERS),
-        order: str = default("order", WINNOW_PARAMETERS),
-        random_state: Any = default("random_state"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-    ) -> None:
-        self.alpha = alpha
-        self.threshold = threshold
-        self.balanced = balanced
-        self.eliminate = eliminate
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    alpha: float = DEFAULT
+    _: KW_ONLY
+    threshold: float | None = DEFAULT
+    balanced: bool = DEFAULT
+    eliminate: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
@@ -145,10 +118,7 @@ class Winnow(RowClassifier):
             self._check_pair()
             X = self._finite(X)
             self._begin(raw, X, Classes(classes))
-            rng = generator(self.random_state)
-            plan = Plan(
-                int(self.max_epochs), self.order, rng, verbose=int(self.verbose), callback=self.callback
-            )
+            plan = Plan.of(self)
             examples = ArrayExamples(X, labels, None, plan)
             self._set_run(train(_Multiplying(self, examples), plan))
             return self
@@ -174,7 +144,7 @@ class Winnow(RowClassifier):
             if not begun:
                 self._begin(raw, X, known)
             elif not self.exponents_.flags.writeable:  # loaded from a read-only map
-                self.exponents_ = self.exponents_.copy()
+                self.exponents_: Ints = self.exponents_.copy()
             plan = Plan(1, "cyclic", verbose=int(self.verbose))
             self._set_run(train(_Multiplying(self, ArrayExamples(X, labels, None, plan)), plan))
             return self
@@ -209,10 +179,12 @@ class Winnow(RowClassifier):
         k = len(classes.labels)
         self.exponents_ = np.zeros((1 if k == 2 else k, X.shape[1]), dtype=np.int32)
         self.threshold_ = self._theta()
-        self._fixed = (self.alpha, self.balanced, self.threshold_)
+        # What `partial_fit` cannot change.
+        self._fixed: tuple[float, bool, float] = (self.alpha, self.balanced, self.threshold_)
         self.reach_ = max(int(REACH / math.log2(self.alpha)), 1)
         alpha, reach = float(self.alpha), self.reach_
-        self._powers = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
+        # What the core reads weights from: 0, α^−reach, …, α^reach.
+        self._powers: Floats = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
         self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = 0
 
     def _set_run(self, run: Run) -> None:
@@ -311,6 +283,3 @@ def disjunction_bound(n: int, r: int) -> float:
     68.0
     """
     return 2 + 3 * r * (1 + math.log2(n))
-
-
-document(Winnow, Winnow._names, WINNOW_PARAMETERS)

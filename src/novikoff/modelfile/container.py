@@ -14,7 +14,6 @@ facts (what JSON can say) and arrays. The layout, for those who want to read it 
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.modelfile.json_value import to_json_value
 from novikoff.outfile import replacing
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -196,20 +196,8 @@ def _one_line(error: BaseException) -> str:
 # ---- JSON --------------------------------------------------------------------------------------------
 def canonical(value: Any) -> str:
     """JSON that is the same for equal values: sorted keys, no blanks, ASCII."""
-    return json.dumps(_sayable(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _sayable(value: Any) -> Any:
-    match value:
-        case float():
-            return float(value) if math.isfinite(value) else {"float": str(float(value))}
-        case dict():
-            return {key: _sayable(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_sayable(item) for item in value]
-        case np.generic():
-            return _sayable(value.item())
-    return value
+    value = to_json_value(value, not_finite=lambda number: {"float": str(number)})
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def parse(text: bytes) -> Any:
@@ -217,7 +205,7 @@ def parse(text: bytes) -> Any:
         raise ValueError(f"{name} is no JSON")
 
     try:
-        value = json.loads(text, object_pairs_hook=_hear, parse_constant=constant)
+        value = json.loads(text, object_pairs_hook=_from_pairs, parse_constant=constant)
         _check_depth(value)
     except RecursionError:
         raise ValueError(f"is damaged: its JSON is nested more than {DEEPEST} deep") from None
@@ -226,7 +214,7 @@ def parse(text: bytes) -> Any:
     return value
 
 
-def _hear(pairs: list[tuple[str, Any]]) -> Any:
+def _from_pairs(pairs: list[tuple[str, Any]]) -> Any:
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError(f"a key is given twice among {', '.join(name for name, _ in pairs)}")

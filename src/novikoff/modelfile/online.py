@@ -9,6 +9,7 @@ import numpy as np
 
 from novikoff.modelfile.checks import array, fact, refuse_unknown
 from novikoff.modelfile.container import Arrays, Facts, pack_text, unpack_text
+from novikoff.parameters.parameter import parameters_of
 
 PLAIN = (str, int, float, bool)
 
@@ -28,7 +29,7 @@ def parameters_from_state(facts: Facts, model: type[Any]) -> Facts:
     What a file does not have, because it is older than the parameter, keeps its default.
     """
     params: Facts = fact(facts, "parameters", dict)
-    refuse_unknown(params, model._names_of_parameters, f"parameters of {model.__name__}")
+    refuse_unknown(params, parameters_of(model), f"parameters of {model.__name__}")
     return params
 
 

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
+from dataclasses import KW_ONLY
 from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import MORE_EPOCHS, generator, not_separated
-from novikoff.parameters.table import STRUCTURED_PARAMETERS, check_parameters, default, document, said_by_file
+from novikoff.estimator import BaseEstimator
+from novikoff.parameters.parameter import (
+    DEFAULT,
+    check_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+    with_parameters,
+)
+from novikoff.parameters.structured import STRUCTURED_PARAMETERS
 from novikoff.structured import training as learning
 from novikoff.structured.model import StructuredModel
 from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.weights import Learner
+from novikoff.training.not_separated import MORE_EPOCHS, not_separated
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 
 
-def start(name: str) -> Any:
-    """What a parameter is at first."""
-    return default(name, STRUCTURED_PARAMETERS)
-
-
-class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
+@with_parameters(STRUCTURED_PARAMETERS)
+class StructuredPerceptron(BaseEstimator):
     """A perceptron whose outputs are sequences, trees, matchings, rankings, or what you can decode.
 
     Predicts ŷ = argmax w·Φ(x, y) by the problem's own `decode`, and learns from mistakes:
@@ -97,48 +101,18 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
     ([4, 4, 3], 'separated')
     """
 
-    _names = (
-        "problem",
-        "average",
-        "cost_augmented",
-        "max_epochs",
-        "order",
-        "random_state",
-        "early_stopping",
-        "validation_fraction",
-        "n_epochs_no_change",
-        "verbose",
-        "callback",
-    )
-    _learner: Learner
-    _run: Run
-
-    def __init__(
-        self,
-        problem: Any = start("problem"),
-        *,
-        average: bool = start("average"),
-        cost_augmented: bool = start("cost_augmented"),
-        max_epochs: int = start("max_epochs"),
-        order: str = start("order"),
-        random_state: Any = start("random_state"),
-        early_stopping: bool = start("early_stopping"),
-        validation_fraction: float = start("validation_fraction"),
-        n_epochs_no_change: int = start("n_epochs_no_change"),
-        verbose: int = start("verbose"),
-        callback: Any = start("callback"),
-    ) -> None:
-        self.problem = problem
-        self.average = average
-        self.cost_augmented = cost_augmented
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
-        self.verbose = verbose
-        self.callback = callback
+    problem: Any = DEFAULT
+    _: KW_ONLY
+    average: bool = DEFAULT
+    cost_augmented: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    early_stopping: bool = DEFAULT
+    validation_fraction: float = DEFAULT
+    n_epochs_no_change: int = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
@@ -153,17 +127,7 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
             X, y, n = self._read(X, y)
             problem = self._prepared(X, y)
             structure = Structure(problem, cost_augmented=self.cost_augmented)
-            plan = Plan(
-                max_epochs=int(self.max_epochs),
-                order=self.order,
-                rng=generator(self.random_state),
-                early_stopping=self.early_stopping,
-                validation_fraction=self.validation_fraction,
-                n_epochs_no_change=self.n_epochs_no_change,
-                verbose=int(self.verbose),
-                callback=self.callback,
-            )
-            learner, run, witness = learning.fit(structure, X, y, n, plan, average=self.average)
+            learner, run, witness = learning.fit(structure, X, y, n, Plan.of(self), average=self.average)
             self._set(problem, learner, run, witness)
             stopped = self.early_stopping or (
                 self.callback is not None and len(run.history) < self.max_epochs
@@ -185,7 +149,7 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
             return self
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any, int]:
-        check_parameters(self, self._names, STRUCTURED_PARAMETERS)
+        check_parameters(self)
         X, y = as_examples(X, "X"), as_examples(y, "y")
         n, outputs = number_of(X, "X"), number_of(y, "y")
         if n != outputs:
@@ -202,7 +166,9 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
 
     def _set(self, problem: Any, learner: Learner, run: Run, witness: Learner | None = None) -> None:
         """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
-        self.problem_, self._learner, self._run = problem, learner, run
+        self.problem_: Any = problem
+        self._learner: Learner = learner
+        self._run: Run = run
         self.weights_ = learner.averaged() if self.average else learner.weights
         self.witness_ = None if witness is None else witness.weights
         self.history_ = run.history
@@ -248,11 +214,8 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         """The fitted model as a `StructuredModel`, which shares its memory."""
         with turns_of(self).reading:
             check_is_fitted(self)
-            params = {
-                k: v for k, v in self.get_params(deep=False).items() if k not in ("problem", "callback")
-            }
-            if not isinstance(params["random_state"], Integral):
-                params["random_state"] = None
+            params = parameters_for_file(self)
+            del params["problem"], params["callback"]
             return StructuredModel(self.problem_, self._learner, self.weights_, params, self._run)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -274,13 +237,12 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         problem : object, for a problem of your own
         """
         model = StructuredModel.load(path, problem)
-        self = cls(model.problem, **said_by_file(model.parameters, set(cls._names) - {"problem"}))
+        self = cls(
+            model.problem, **parameters_from_file(model.parameters, set(parameters_of(cls)) - {"problem"})
+        )
         try:
-            check_parameters(self, cls._names, STRUCTURED_PARAMETERS)
+            check_parameters(self)
         except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"{fspath(path)}: {error}") from None
         self._set(model.problem, model.learner, model.run)
         return self
-
-
-document(StructuredPerceptron, StructuredPerceptron._names, STRUCTURED_PARAMETERS)

@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Integral
 from os import PathLike, fspath
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import generator
 from novikoff.data.labels import Classes
+from novikoff.estimator import BaseEstimator
 from novikoff.exact.outward import root_up
-from novikoff.parameters.table import TAGGER_PARAMETERS, Parameter, check_parameters, said_by_file
+from novikoff.parameters.parameter import (
+    check_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+)
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.sequences import Floats
 from novikoff.tagging.tagger import Tagger
 from novikoff.tagging.templates import Templates
-from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 
 
-class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
+class TaggerEstimator(BaseEstimator):
     """Abstract: an estimator whose model is a `Tagger`."""
-
-    _names: ClassVar[tuple[str, ...]]  # of its parameters
-    _table: ClassVar[Mapping[str, Parameter]] = TAGGER_PARAMETERS
 
     def _templates(self) -> Templates | None:
         return Templates.named(self.features) if isinstance(self.features, str) else self.features
 
     def _about(self) -> dict[str, Any]:
         """What the model says of how it was made."""
-        params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
-        params |= {"callback": None, "features": None}  # the model has its features
+        params = parameters_for_file(self, features=None)  # the model has its features
         return {"parameters": params, "name": type(self).__name__, "order": self.order}
-
-    def _plan(self, **more: Any) -> Plan:
-        return Plan(
-            max_epochs=int(self.max_epochs),
-            order=self.order,
-            rng=generator(self.random_state),
-            n_jobs=self.n_jobs,
-            verbose=int(self.verbose),
-            callback=self.callback,
-            **more,
-        )
 
     def _set_tagger(self, tagger: Tagger) -> None:
         """Set every fitted attribute."""
@@ -154,13 +138,13 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_model(cls, tagger: Tagger) -> Self:
         """The estimator around a `Tagger`, which shares its memory."""
-        params = said_by_file(tagger.parameters, cls._names)
+        params = parameters_from_file(tagger.parameters, parameters_of(cls))
         params |= {  # what was learned with has the last word
             "features": getattr(tagger.features, "templates", None),
             "hash_bits": tagger.features.hash_bits,
             "average": tagger.transition_sums is not None,
         }
         self = cls(**params)
-        check_parameters(self, cls._names, cls._table)
+        check_parameters(self)
         self._set_tagger(tagger)
         return self

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from novikoff.data.labels import Classes
-from novikoff.parameters.table import TAGGER_PARAMETERS, check_parameters, default, document
+from novikoff.parameters.parameter import DEFAULT, check_parameters, with_parameters
+from novikoff.parameters.tagging import TAGGER_PARAMETERS
 from novikoff.tagging import fitting, reading
 from novikoff.tagging.estimator import TaggerEstimator
+from novikoff.training.plan import Plan
 from novikoff.training.turns import turns_of
 
 
-def _default(name: str) -> Any:
-    return default(name, TAGGER_PARAMETERS)
-
-
+@with_parameters(TAGGER_PARAMETERS)
 class SequenceTagger(TaggerEstimator):
     """Labels for the tokens of sequences: the structured perceptron with exact first-order decoding.
 
@@ -63,55 +63,21 @@ class SequenceTagger(TaggerEstimator):
     ('separated', 1.0)
     """
 
-    _names = (
-        "features",
-        "average",
-        "max_epochs",
-        "order",
-        "random_state",
-        "min_count",
-        "transitions",
-        "hash_bits",
-        "early_stopping",
-        "validation_fraction",
-        "n_epochs_no_change",
-        "n_jobs",
-        "verbose",
-        "callback",
-    )
-
-    def __init__(
-        self,
-        *,
-        features: Any = _default("features"),
-        average: bool = _default("average"),
-        max_epochs: int = _default("max_epochs"),
-        order: str = _default("order"),
-        random_state: Any = _default("random_state"),
-        min_count: int = _default("min_count"),
-        transitions: str = _default("transitions"),
-        hash_bits: int | None = _default("hash_bits"),
-        early_stopping: bool = _default("early_stopping"),
-        validation_fraction: float = _default("validation_fraction"),
-        n_epochs_no_change: int = _default("n_epochs_no_change"),
-        n_jobs: int | None = _default("n_jobs"),
-        verbose: int = _default("verbose"),
-        callback: Any = _default("callback"),
-    ) -> None:
-        self.features = features
-        self.average = average
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.min_count = min_count
-        self.transitions = transitions
-        self.hash_bits = hash_bits
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    _: KW_ONLY
+    features: Any = DEFAULT
+    average: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    min_count: int = DEFAULT
+    transitions: str = DEFAULT
+    hash_bits: int | None = DEFAULT
+    early_stopping: bool = DEFAULT
+    validation_fraction: float = DEFAULT
+    n_epochs_no_change: int = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
 
     # -- learning ----------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
@@ -130,7 +96,7 @@ class SequenceTagger(TaggerEstimator):
             When interrupted: with the weights so far, which can be used.
         """
         with turns_of(self).learning:
-            check_parameters(self, self._names, TAGGER_PARAMETERS)
+            check_parameters(self)
             features = reading.begin(self._templates(), self.hash_bits)
             x = reading.sequences(X, features)
             reading.check_lengths(x, y)
@@ -141,11 +107,7 @@ class SequenceTagger(TaggerEstimator):
                 x,
                 labels,
                 classes.labels,
-                self._plan(
-                    early_stopping=bool(self.early_stopping),
-                    validation_fraction=float(self.validation_fraction),
-                    n_epochs_no_change=int(self.n_epochs_no_change),
-                ),
+                Plan.of(self),
                 average=bool(self.average),
                 transitions=self.transitions,
                 min_count=int(self.min_count),
@@ -163,7 +125,7 @@ class SequenceTagger(TaggerEstimator):
             All that there will ever be. Needed in the first call, unless its y has them all.
         """
         with turns_of(self).learning:
-            check_parameters(self, self._names, TAGGER_PARAMETERS)
+            check_parameters(self)
             if self.min_count > 1:
                 raise ValueError(
                     f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
@@ -196,6 +158,3 @@ class SequenceTagger(TaggerEstimator):
             raise ValueError(
                 "partial_fit cannot change features, average or hash_bits of a model: fit a clone."
             )
-
-
-document(SequenceTagger, SequenceTagger._names, TAGGER_PARAMETERS)

@@ -16,6 +16,7 @@ from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import LabelRuns, as_text
 from novikoff.data.sources.features import Features
 from novikoff.exact.outward import at_least, at_most, ceil_text, floor_text, up
+from novikoff.modelfile.json_value import to_json_value
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, stepped, unit_bracket
 from novikoff.proof.maxmargin import MaxMargin, solve
@@ -162,7 +163,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """All findings; every number is finite or None."""
-        said = {
+        findings = {
             "rows": self.n_rows,
             "features": self.n_features,
             "classes": self.class_counts,
@@ -191,7 +192,8 @@ class Diagnosis:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
-        return {name: _sayable(value) for name, value in said.items()}
+        found: dict[str, Any] = to_json_value(findings)
+        return found
 
     def __str__(self) -> str:
         from novikoff.theory.telling import as_text
@@ -212,19 +214,7 @@ class Diagnosis:
 
 def _proof(proof: Verdict) -> dict[str, Any]:
     """How it was decided, without weights by the thousand."""
-    said = proof.to_dict()
-    return {k: v for k, v in said.items() if k not in ("coef", "intercept")}
-
-
-def _sayable(value: Any) -> Any:
-    """The value as JSON can say it."""
-    if isinstance(value, dict):
-        return {str(k): _sayable(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_sayable(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return {k: v for k, v in proof.to_dict().items() if k not in ("coef", "intercept")}
 
 
 def diagnose(

@@ -25,7 +25,8 @@ from novikoff.data.sources.source import Source
 from novikoff.data.text_labels import is_text
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import canonical, parse, read_file, write_file
-from novikoff.parameters.table import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS, FILE_PARAMETERS
+from novikoff.parameters.commands import FILE_PARAMETERS
+from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS
 from novikoff.training import state as training_state
 from novikoff.training.linear import Fitting
 

@@ -12,7 +12,8 @@ from novikoff.data.zero_tables import Rows
 from novikoff.exact.outward import at_most
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
-from novikoff.parameters.table import MULTICLASS, RULES, TIES
+from novikoff.parameters.common import MULTICLASS, TIES
+from novikoff.parameters.linear import RULES
 from novikoff.training.ledger import Ledger
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Model, Settings, Weights

@@ -22,6 +22,8 @@ from novikoff.data.arrays import first_not_finite, in_order, rows_of
 from novikoff.data.threads import threads
 from novikoff.data.zero_tables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.exact.outward import LARGEST, UNIT, root_up
+from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.parameter import from_parameters
 from novikoff.training.averaging import mean_weights
 from novikoff.training.ledger import Ledger
 
@@ -43,13 +45,19 @@ class UnsortedIndices(Exception):
 class Settings:
     """How a learner decides and steps: everything its rule needs to know."""
 
-    rule: str = "perceptron"
-    ties: str = "positive"
-    margin: float = 0.0
-    C: float = 1.0
-    bias_square: float = 1.0
-    average: bool = False
-    multiclass: str = "joint"
+    rule: str = LINEAR_PARAMETERS["rule"].default
+    ties: str = LINEAR_PARAMETERS["ties"].default
+    margin: float = LINEAR_PARAMETERS["margin"].default
+    C: float = LINEAR_PARAMETERS["C"].default
+    bias_square: float = LINEAR_PARAMETERS["intercept_scaling"].default ** 2
+    average: bool = LINEAR_PARAMETERS["average"].default
+    multiclass: str = LINEAR_PARAMETERS["multiclass"].default
+
+    @classmethod
+    def of(cls, owner: Any) -> Settings:
+        """What the parameters of an estimator, or the options of a command, ask for."""
+        scale = getattr(owner, "intercept_scaling", LINEAR_PARAMETERS["intercept_scaling"].default)
+        return from_parameters(cls, owner, bias_square=float(scale) ** 2 if owner.fit_intercept else 0.0)
 
 
 def width(n_classes: int) -> int:

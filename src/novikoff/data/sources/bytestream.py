@@ -20,14 +20,14 @@ from typing import IO, Any, cast
 
 import numpy as np
 
-from novikoff.parameters.table import FILE_PARAMETERS
+from novikoff.parameters.files import SOURCE_PARAMETERS
 
 Path = str | os.PathLike[str]
 Paths = Path | IO[bytes] | Iterable[Path | IO[bytes]]
 
-MAX_LINE: int = FILE_PARAMETERS["max_line"].default
-MAX_COLUMNS: int = FILE_PARAMETERS["max_columns"].default
-MAX_EXPANSION: int = FILE_PARAMETERS["max_expansion"].default
+MAX_LINE: int = SOURCE_PARAMETERS["max_line"].default
+MAX_COLUMNS: int = SOURCE_PARAMETERS["max_columns"].default
+MAX_EXPANSION: int = SOURCE_PARAMETERS["max_expansion"].default
 NEVER_REFUSED = 1 << 26  # bytes that a compressed file may always expand to
 
 # what a compressed file begins with; its name may say anything

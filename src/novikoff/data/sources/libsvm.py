@@ -24,7 +24,7 @@ from novikoff.data.sources.bytestream import (
 from novikoff.data.sources.features import NumberedFeatures
 from novikoff.data.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, labels_of
 from novikoff.data.text_labels import TextLabels
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

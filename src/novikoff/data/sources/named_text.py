@@ -10,7 +10,7 @@ from novikoff.data.sources.block import Csr, Floats, Labels
 from novikoff.data.sources.bytestream import ByteStream
 from novikoff.data.sources.features import Features, NamedFeatures
 from novikoff.data.sources.text import TextSource, labels_of
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
 BLOCK_SIZE = 1 << 22  # a larger block asks for the column of a name less often
 

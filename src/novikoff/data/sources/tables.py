@@ -50,7 +50,7 @@ from novikoff.data.sources.source import Skipped, Source, ending
 from novikoff.data.sources.text import check_columns, no_rows
 from novikoff.data.text_labels import TextLabels
 from novikoff.data.threads import threads
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,7 +17,7 @@ from novikoff.data.sources.features import Features
 from novikoff.data.sources.source import Skipped, Source, ending
 from novikoff.data.text_labels import TextLabels
 from novikoff.data.threads import threads
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
 BLOCK_SIZE = 1 << 21  # enough that handing blocks over costs little
 

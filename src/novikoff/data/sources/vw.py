@@ -11,7 +11,7 @@ from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream
 from novikoff.data.sources.features import Features
 from novikoff.data.sources.named_text import BLOCK_SIZE, NamedParser, named_source
 from novikoff.data.sources.text import TextSource
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
 
 def open_text(

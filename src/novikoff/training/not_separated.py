@@ -1,0 +1,36 @@
+"""The warning that training rows were not separated, and what may help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from novikoff.training.run import Run
+
+MORE_EPOCHS = "more epochs (max_epochs)"
+ASK = "asking whether they can be separated at all (novikoff.theory.separability decides it)"
+
+
+def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
+    """What a warning says; of the advice, `MORE_EPOCHS` only where mistakes may still be falling."""
+    mistakes = [int(r["mistakes"]) for r in run.history]
+    what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
+    if run.verdict == "inseparable":
+        useful = [a for a in advice if a not in (MORE_EPOCHS, ASK)]
+        what += "w was 0 after an update, which proves that nothing separates them."
+        return what + (f" What may help: {'; '.join(useful)}." if useful else "")
+    what += f"{mistakes[-1]:,} mistakes in the last"
+    if run.consistent:
+        text = f"{what}. Every row is predicted right, but a score is exactly 0: that separates nothing"
+        return text + ("." if bias else "; a bias (fit_intercept=True) may.")
+    falling = _falling(mistakes)
+    useful = [a for a in advice if a != MORE_EPOCHS or falling is not False]
+    trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]
+    return f"{what}{trend}. What may help: {'; '.join(useful)}."
+
+
+def _falling(mistakes: Sequence[int]) -> bool | None:
+    """Whether the last quarter of the epochs made fewer mistakes than the quarter before; None: too few."""
+    quarter = len(mistakes) // 4
+    if not quarter:
+        return None if len(mistakes) < 2 else mistakes[-1] < mistakes[0]
+    return sum(mistakes[-quarter:]) < sum(mistakes[-2 * quarter : -quarter])
