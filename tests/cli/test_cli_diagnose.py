@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from novikoff.cli import progress
 from novikoff.cli.app import make_app
-from novikoff.cli.opening import open_data
+from novikoff.cli.inputs import open_data
 from novikoff.theory import diagnose
 
 APP = make_app(("diagnose", "fit"))

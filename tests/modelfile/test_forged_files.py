@@ -233,7 +233,7 @@ def test_no_file_says_what_a_call_may_use(name, tmp_path):
 def test_reading_for_a_model_takes_no_limits_from_it(tmp_path):
     """Lines may be as long, and files expand as far, as the call or the default says."""
     pytest.importorskip("typer")
-    from novikoff.cli.opening import remembered, source_for
+    from novikoff.cli.inputs import remembered, source_for
     from novikoff.cli.options import Reading
 
     facts, arrays = read_file(FILES / "rows-libsvm-unit", "model")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import novikoff
-from novikoff.cli import running
+from novikoff.cli import errors
 
 COMMANDS = (  # each in a module of its name
     "fit",
@@ -63,7 +63,7 @@ def _make_group(name: str) -> typer.Typer:
 def _add(app: typer.Typer, name: str, module: str) -> None:
     """The command in a module, which both have one name."""
     command: Callable[..., None] = getattr(import_module(module), name)
-    app.command(name)(running.runnable(command))
+    app.command(name)(errors.runnable(command))
 
 
 def _version(wanted: bool) -> None:
@@ -83,4 +83,4 @@ def _main(
         ),
     ] = False,
 ) -> None:
-    running.show_traceback(traceback)
+    errors.show_traceback(traceback)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from novikoff.cli import output, progress
-from novikoff.cli.opening import open_data, renaming, source_for
+from novikoff.cli.errors import INTERRUPTED
+from novikoff.cli.inputs import open_data, renaming, source_for
 from novikoff.cli.options import Columns, Labelling, Output, Reading, default, option, pairs
-from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
     from novikoff.data.sources.block import Labels

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from novikoff.cli import output, progress
-from novikoff.cli.opening import open_data
+from novikoff.cli.inputs import open_data
 from novikoff.cli.options import Columns, Output, Reading
 from novikoff.parameters.table import FORMATS
 
@@ -135,7 +135,7 @@ def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:
         raise typer.BadParameter(
             "expected at least one file to read and, last, one to write.", param_hint="OUT"
         )
-    from novikoff.cli.modelpath import default_path
+    from novikoff.cli.paths import default_path
 
     suffix = MODEL_SUFFIXES.get(to) or DATA_SUFFIXES.get(to, f".{to}")
     name = Path(paths[0]).name

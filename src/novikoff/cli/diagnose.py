@@ -13,10 +13,10 @@ import typer
 
 from novikoff.cli import output, progress
 from novikoff.cli.certify import Deciding
+from novikoff.cli.errors import INTERRUPTED
 from novikoff.cli.fit import classes_of
-from novikoff.cli.opening import open_data
+from novikoff.cli.inputs import open_data
 from novikoff.cli.options import Columns, Labelling, Output, Reading, default, option
-from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
     from novikoff.data.sources.progress import Watch

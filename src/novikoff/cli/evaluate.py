@@ -53,7 +53,7 @@ def evaluated(
     relabel: dict[str, str] | None = None,
 ) -> tuple[Evaluation, Skipped]:
     """A saved model's predictions on files, counted; and the lines that were passed over."""
-    from novikoff.cli.opening import renaming, source_for
+    from novikoff.cli.inputs import renaming, source_for
     from novikoff.evaluation import evaluate
     from novikoff.loading import load_classifier
 

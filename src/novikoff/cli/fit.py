@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.cli import daskfit, kernelfit, modelpath, output, progress
-from novikoff.cli.daskfit import Cluster
+from novikoff.cli import dask_fit, kernel_fit, output, paths, progress
+from novikoff.cli.dask_fit import Cluster
+from novikoff.cli.errors import INTERRUPTED
 from novikoff.cli.evaluate import evaluated
-from novikoff.cli.kernelfit import Kernels
-from novikoff.cli.opening import open_data
+from novikoff.cli.inputs import open_data
+from novikoff.cli.kernel_fit import Kernels
 from novikoff.cli.options import (
     Columns,
     Labelling,
@@ -25,7 +26,6 @@ from novikoff.cli.options import (
     option,
     shaping,
 )
-from novikoff.cli.running import INTERRUPTED
 
 if TYPE_CHECKING:
     from novikoff.data.labels import StreamClasses
@@ -127,8 +127,8 @@ def fit(
         ByteStream(test)
     quiet = out.quiet or out.json
     _settle(files, passes, labelling, keeping, in_memory, quiet)
-    path = model or modelpath.default_path("-" if data[0] == "-" else files.names[0])
-    modelpath.check_writable(path)
+    path = model or paths.default_path("-" if data[0] == "-" else files.names[0])
+    paths.check_writable(path)
     made = shaping(learning, passes, labelling, reading, columns)
     source = _open(data, reading, columns, keeping) if cluster.dask is None else None
     made |= cluster.made() if source is None else {"format": source.format}
@@ -141,14 +141,14 @@ def fit(
         learned: LinearModel | KernelModel
         if source is None:
             options = reading.given() | columns.given()
-            learned, skipped = daskfit.learn(
+            learned, skipped = dask_fit.learn(
                 data, options, classes, cluster, learning, plan, checkpoint, made
             )
         elif kernels.kernel is None:
             learned = _learn(source, classes, learning, plan, watch, checkpoint, made)
         else:
             made |= shaping(kernels)
-            learned = kernelfit.learn(
+            learned = kernel_fit.learn(
                 source, classes, kernels, learning, plan, watch, made, in_memory=in_memory
             )
         if source is not None:

@@ -48,13 +48,13 @@ def inspect(
 
 
 def _tagger(path: Path, top: int, json: bool, trust_patterns: bool) -> None:
-    from novikoff.cli.tag import inspecting, opening
+    from novikoff.cli.tag import inputs, summary
 
-    tagger = opening.load(path, trust_patterns)
+    tagger = inputs.load(path, trust_patterns)
     if json:
-        output.write_json(inspecting.facts(tagger, path, top))
+        output.write_json(summary.facts(tagger, path, top))
     else:
-        output.say(inspecting.lines(tagger, path, top))
+        output.say(summary.lines(tagger, path, top))
 
 
 def _features(model: LinearModel | KernelModel) -> str:

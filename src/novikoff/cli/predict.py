@@ -57,7 +57,7 @@ def predict(
 
     Predictions are written as the files are read. With --output the file appears when it is complete.
     """
-    from novikoff.cli.opening import source_for
+    from novikoff.cli.inputs import source_for
     from novikoff.data.labels import as_text
     from novikoff.loading import load_classifier
     from novikoff.outfile import written

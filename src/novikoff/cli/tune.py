@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.cli import modelpath, output, progress
+from novikoff.cli import output, paths, progress
 from novikoff.cli.evaluate import evaluated
 from novikoff.cli.fit import Passes, classes_of
-from novikoff.cli.opening import open_data
+from novikoff.cli.inputs import open_data
 from novikoff.cli.options import (
     Columns,
     Labelling,
@@ -126,8 +126,8 @@ def tune(
         )
     if labelling.grows:
         raise typer.BadParameter("tuning finds the classes first: they cannot grow.", param_hint="--classes")
-    path = model or modelpath.default_path(files.names[0])
-    modelpath.check_writable(path)
+    path = model or paths.default_path(files.names[0])
+    paths.check_writable(path)
     source = open_data(data, **reading.given(), **columns.given())
     if cache:
         from novikoff.data.sources.cache import cached

@@ -9,8 +9,8 @@ import typer
 
 from novikoff.cli import output, progress
 from novikoff.cli.options import ModelFile, Output
-from novikoff.cli.tag import telling
-from novikoff.cli.tag.opening import load, open_for
+from novikoff.cli.tag import scores as words
+from novikoff.cli.tag.inputs import load, open_for
 from novikoff.cli.tag.options import Reading, TrustPatterns, default
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def evaluate(
     if out.json:
         output.write_json({"model": str(model)} | scores.to_dict())
     else:
-        output.say(telling.lines(scores))
+        output.say(words.lines(scores))
 
 
 def evaluated(

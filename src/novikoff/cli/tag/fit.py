@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novikoff.cli import modelpath, output, progress
+from novikoff.cli import output, paths, progress
+from novikoff.cli.errors import INTERRUPTED
 from novikoff.cli.options import Output, SavedAs
-from novikoff.cli.running import INTERRUPTED
-from novikoff.cli.tag import telling
+from novikoff.cli.tag import scores as words
 from novikoff.cli.tag.evaluate import evaluated
-from novikoff.cli.tag.opening import open_new, templates_of
+from novikoff.cli.tag.inputs import open_new, templates_of
 from novikoff.cli.tag.options import Learning, Reading, default, option
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def fit(
     if test:
         ByteStream(test)
     quiet = out.quiet or out.json
-    path = model or modelpath.default_path("-" if train[0] == "-" else files.names[0])
-    modelpath.check_writable(path)
+    path = model or paths.default_path("-" if train[0] == "-" else files.names[0])
+    paths.check_writable(path)
     source, chosen = open_new(train, templates, reading)
     made = asdict(learning) | {
         "templates": templates or chosen,
@@ -158,7 +158,7 @@ def _show(learned: Tagger, path: Path, tested: TagScores | None, chosen: str | N
         lines.append(f"  {'templates':<10} {chosen}, as usual for such files; --templates names others")
     if tested is not None:
         lines += [
-            f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(telling.headlines(tested))
+            f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(words.headlines(tested))
         ]
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     output.say(lines)

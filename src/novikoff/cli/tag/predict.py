@@ -11,7 +11,7 @@ import typer
 
 from novikoff.cli import output
 from novikoff.cli.options import ModelFile
-from novikoff.cli.tag.opening import load, open_for
+from novikoff.cli.tag.inputs import load, open_for
 from novikoff.cli.tag.options import Reading, TrustPatterns, default
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from novikoff.cli.errors import as_options
 from novikoff.cli.options import Learning, default, flag_of, given_on, option, read
-from novikoff.cli.running import as_options
 from novikoff.parameters.table import KERNEL_PARAMETERS, what_predicts
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import output
-from novikoff.cli.tag.opening import templates_of
+from novikoff.cli.tag.inputs import templates_of
 from novikoff.parameters.table import TAG_FILE_PARAMETERS
 
 if TYPE_CHECKING:
