@@ -14,17 +14,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import novikoff
 from novikoff import KernelModel, KernelPerceptron, OnlineKernelPerceptron, Perceptron
-from novikoff.cli.app import make_app
 from novikoff.kernel.dual_model import DualModel
 from novikoff.modelfile import container as modelfile
 from novikoff.reference.budget import POLICIES
+from support.commands import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
-APP = make_app(("fit", "predict", "evaluate", "inspect"))
 WAYS = ("last", "averaged", "voted")
 
 
@@ -346,14 +344,6 @@ def test_streams_that_cannot_be_believed(tmp_path):
 
 
 # ---- the command line --------------------------------------------------------------------------------
-def run(*arguments, code=0):
-    result = CliRunner().invoke(APP, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
 def write_libsvm(path, X, y):
     lines = [
         f"{label} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(row) if v)

@@ -1,71 +1,22 @@
-"""From a command's function to one that typer can run: groups of options, errors and exit codes."""
+"""From an error to the line that says it, and to an exit code."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import sys
-import traceback
 import warnings
-from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, get_type_hints
-
-import typer
+from typing import Any
 
 from novikoff.cli import output
-from novikoff.cli.options import flag_of
-from novikoff.parameters.table import FILE_PARAMETERS, TAG_FILE_PARAMETERS
+from novikoff.cli.options import TABLE, TAG_TABLE, Options, flag_of
+from novikoff.cli.parser import Command
 
-INTERRUPTED = 130
-_show_traceback = False
-
-
-def show_traceback(wanted: bool) -> None:
-    """Whether an error is shown with the way to it."""
-    global _show_traceback
-    _show_traceback = wanted
+DONE, BAD_INPUT, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
-def runnable(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with each parameter that is a dataclass replaced by the options it groups.
-
-    An error that the user can mend becomes one line and exit code 1.
-    """
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, tuple[type, list[str]]] = {}
-    hints = get_type_hints(command, include_extras=True)
-    for parameter in inspect.signature(command).parameters.values():
-        kind = hints[parameter.name]
-        if is_dataclass(kind) and isinstance(kind, type):
-            types = get_type_hints(kind, include_extras=True)
-            groups[parameter.name] = kind, [field.name for field in fields(kind)]
-            for field in fields(kind):
-                assert field.default is not MISSING
-                parameters.append(
-                    inspect.Parameter(
-                        field.name,
-                        inspect.Parameter.KEYWORD_ONLY,
-                        default=field.default,
-                        annotation=types[field.name],
-                    )
-                )
-        else:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=kind))
-
-    def run(**given: Any) -> None:
-        for name, (kind, members) in groups.items():
-            given[name] = kind(**{member: given.pop(member) for member in members})
-        _run(command, given)
-
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {}
-    return run
-
-
-def _run(command: Callable[..., None], given: dict[str, Any]) -> None:
+def run(command: Command, options: Options, *, traceback: bool) -> int:
+    """Run a command, and return its exit code. What the user can mend is told in one line."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
@@ -76,24 +27,24 @@ def _run(command: Callable[..., None], given: dict[str, Any]) -> None:
                 shown(message, category, *where, **more)
 
         warnings.showwarning = show
-        _run_watched(command, given)
+        try:
+            code = command.run(options) or DONE
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            output.note("interrupted")
+            return INTERRUPTED
+        except (ValueError, OSError, OverflowError, ImportError, MemoryError) as error:
+            if traceback:
+                from traceback import print_exc
+
+                print_exc()
+            output.note(f"error: {in_one_line(error)}")
+            return BAD_INPUT
+        return code
 
 
-def _run_watched(command: Callable[..., None], given: dict[str, Any]) -> None:
-    try:
-        command(**given)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        output.note("interrupted")
-        raise typer.Exit(INTERRUPTED) from None
-    except (ValueError, OSError, OverflowError, ImportError, MemoryError) as error:
-        if _show_traceback:
-            traceback.print_exc()
-        output.note(f"error: {_one_line(error)}")
-        raise typer.Exit(1) from None
-
-
-def _one_line(error: BaseException) -> str:
+def in_one_line(error: BaseException) -> str:
+    """What an error says, with parameters by their names on the command line."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if isinstance(error, MemoryError):
@@ -113,16 +64,17 @@ def as_options(text: str) -> str:
     >>> as_options("say which by `header`")
     'say which by --header or --no-header'
     """
-    names = FILE_PARAMETERS.keys() | TAG_FILE_PARAMETERS.keys()
+    names = TABLE.keys() | TAG_TABLE.keys()
+
+    def replaced(pattern: str, text: str, value: str = "") -> str:
+        def one(found: re.Match[str]) -> str:
+            return flag_of(found[1]) + found.expand(value) if found[1] in names else found[0]
+
+        return re.sub(pattern, one, text)
+
+    start = r"(?<![\w'\"./-])"
     text = text.replace("by `header`", "by --header or --no-header")
-    text = re.sub(r"`(\w+)`", lambda m: flag_of(m[1]) if m[1] in names else m[0], text)
-    text = re.sub(
-        r"(?<![\w'\"./-])(\w+)='([\w-]+)'",
-        lambda m: f"{flag_of(m[1])} {m[2]}" if m[1] in names else m[0],
-        text,
-    )
-    text = re.sub(
-        r"(?<![\w'\"./-])(\w+)=True(?!\w)", lambda m: flag_of(m[1]) if m[1] in names else m[0], text
-    )
-    plain = "|".join(name for name in sorted(names) if "_" in name)
-    return re.sub(rf"(?<![\w'\"./-])({plain})(?![\w'\"./-])", lambda m: flag_of(m[1]), text)
+    text = replaced(r"`(\w+)`", text)
+    text = replaced(rf"{start}(\w+)='([\w-]+)'", text, r" \2")
+    text = replaced(rf"{start}(\w+)=True(?!\w)", text)
+    return replaced(rf"{start}(\w*_\w*)(?![\w'\"./-])", text)

@@ -1,24 +1,22 @@
-"""The options of `novikoff fit` for kernel models, and how one is learned from files."""
+"""What is different in `novikoff fit` with a kernel."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from novikoff.cli.errors import as_options
-from novikoff.cli.options import Learning, default, flag_of, given_on, option, read
+from novikoff.cli.options import KERNELS, Options, UsageError, flag_of, saved
 from novikoff.parameters.table import KERNEL_PARAMETERS, what_predicts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from novikoff.data.labels import StreamClasses
     from novikoff.data.scaling import Scaling
     from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
     from novikoff.kernel.fitting import Fitted, KernelSettings
     from novikoff.kernel.model import KernelModel
-    from novikoff.training.plan import Plan
     from novikoff.training.run import Run
 
 LINEAR_ONLY = (
@@ -26,137 +24,76 @@ LINEAR_ONLY = (
     *("early_stopping", "validation_fraction", "n_epochs_no_change"),
     *("checkpoint", "every", "resume"),
 )
-STARTS_OTHERWISE = ("fit_intercept", "multiclass", "order")
+OTHER_DEFAULTS = ("fit_intercept", "multiclass", "order")
 
 
-@dataclass
-class Kernels:
-    """A kernel, and what belongs to it."""
-
-    kernel: Annotated[str | None, option("kernel")] = default("kernel")
-    gamma: Annotated[str, option("gamma", metavar="scale|auto|NUMBER")] = default("gamma")
-    degree: Annotated[int, option("degree")] = default("degree")
-    coef0: Annotated[float, option("coef0")] = default("coef0")
-    predict_with: Annotated[str | None, option("predict_with")] = default("predict_with")
-    budget: Annotated[int | None, option("budget")] = default("budget")
-    budget_policy: Annotated[str, option("budget_policy")] = default("budget_policy")
-    cache_mb: Annotated[float, option("cache_mb")] = default("cache_mb")
-
-    def settle(self, ctx: typer.Context, *groups: Any) -> None:
-        """Refuse what cannot be had together; fill in what starts otherwise with a kernel."""
-        given = given_on(ctx)
-        if self.kernel is None:
-            alone = given & vars(self).keys()
-            if alone:
-                raise typer.BadParameter(
-                    "is only possible with --kernel.",
-                    param_hint=flag_of(min(alone, key=list(vars(self)).index)),
-                )
-            return
-        for name in LINEAR_ONLY:
+def settle(options: Options) -> None:
+    """Refuse options that do not go together; set the defaults that kernel models have instead."""
+    given, kernel = options.given, options.kernel
+    if kernel is None:
+        for name in KERNELS:
             if name in given:
-                raise typer.BadParameter("is not possible with --kernel.", param_hint=flag_of(name))
-        self._check_kernel(given)
-        self._check_budget(given, **{name: value for group in groups for name, value in vars(group).items()})
-        for group in groups:
-            for name in STARTS_OTHERWISE:
-                if hasattr(group, name) and name not in given:
-                    setattr(group, name, KERNEL_PARAMETERS[name].default)
-        if "cache" in given and not self.streams(*groups):
-            raise typer.BadParameter(
-                "is only possible with --kernel where rows are read again and again: with --budget and "
-                "--order cyclic.",
-                param_hint="--cache",
-            )
-
-    def streams(self, *groups: Any) -> bool:
-        """Whether rows are read block by block: with a budget, in the order they come in."""
-        in_order = any(getattr(group, "order", "") == "cyclic" for group in groups)
-        return self.budget is not None and in_order and self.kernel != "monotone_conjunction"
-
-    def _check_kernel(self, given: set[str]) -> None:
-        if self.kernel != "poly" and given & {"degree", "coef0"}:
-            name = "degree" if "degree" in given else "coef0"
-            raise typer.BadParameter("is only possible with --kernel poly.", param_hint=flag_of(name))
-        if self.kernel in ("linear", "cosine", "monotone_conjunction") and "gamma" in given:
-            raise typer.BadParameter(f"is not possible with --kernel {self.kernel}.", param_hint="--gamma")
-
-    def _check_budget(self, given: set[str], *, order: str, **_: Any) -> None:
-        if self.budget is None:
-            if "budget_policy" in given:
-                raise typer.BadParameter("is only possible with --budget.", param_hint="--budget-policy")
-            return
-        if order == "worst":
-            raise typer.BadParameter("worst is not possible with --budget.", param_hint="--order")
-        try:
-            what_predicts(self.predict_with, self.budget, self.budget_policy)
-        except ValueError as error:
-            said = as_options(str(error)).removeprefix("--predict-with ")
-            raise typer.BadParameter(said, param_hint="--predict-with") from None
+                raise UsageError("is only possible with --kernel.", flag_of(name))
+        return
+    for name in LINEAR_ONLY:
+        if name in given:
+            raise UsageError("is not possible with --kernel.", flag_of(name))
+    for name in ("degree", "coef0"):
+        if kernel != "poly" and name in given:
+            raise UsageError("is only possible with --kernel poly.", flag_of(name))
+    if kernel in ("linear", "cosine", "monotone_conjunction") and "gamma" in given:
+        raise UsageError(f"is not possible with --kernel {kernel}.", "--gamma")
+    _check_budget(options)
+    for name in OTHER_DEFAULTS:
+        if name not in given:
+            setattr(options, name, KERNEL_PARAMETERS[name].default)
+    if "cache" in given and not streams(options):
+        raise UsageError(
+            "is only possible with --kernel where rows are read again and again: with --budget and --order "
+            "cyclic.",
+            "--cache",
+        )
 
 
-def learn(
-    source: Source,
-    classes: StreamClasses,
-    kernels: Kernels,
-    learning: Learning,
-    plan: Plan,
-    watch: Watch | None,
-    made: dict[str, Any],
-    *,
-    in_memory: bool,
-) -> KernelModel:
-    """Learn from all rows at once, or block by block."""
-    from novikoff.kernel.model import KernelModel
-
-    settings = _settings(kernels, learning)
-    dual: Fitted
-    if in_memory:
-        dual, scaling, run = _from_memory(source, classes, settings, learning.scale, plan, watch)
-    else:
-        from novikoff.kernel import budget_streaming as budgetstreaming
-
-        learned = budgetstreaming.fit(source, classes, settings, plan, scale=learning.scale, watch=watch)
-        dual, scaling, run = learned.learner, learned.scaling, learned.run
-    return KernelModel(
-        dual,
-        classes.labels,
-        source.features,
-        predict_with=kernels.predict_with,
-        scaling=scaling,
-        parameters={name: value for name, value in made.items() if name not in LINEAR_ONLY},
-        run=run,
-        order=plan.order,
-    )
+def _check_budget(options: Options) -> None:
+    if options.budget is None:
+        if "budget_policy" in options.given:
+            raise UsageError("is only possible with --budget.", "--budget-policy")
+        return
+    if options.order == "worst":
+        raise UsageError("worst is not possible with --budget.", "--order")
+    try:
+        what_predicts(options.predict_with, options.budget, options.budget_policy)
+    except ValueError as error:
+        message = as_options(str(error)).removeprefix("--predict-with ")
+        raise UsageError(message, "--predict-with") from None
 
 
-def _settings(kernels: Kernels, learning: Learning) -> KernelSettings:
+def streams(options: Options) -> bool:
+    """Whether rows are read block by block: with a budget, in the order of the files."""
+    in_order = options.order == "cyclic"
+    return options.budget is not None and in_order and options.kernel != "monotone_conjunction"
+
+
+def settings_of(options: Options) -> KernelSettings:
+    """The kernel and what belongs to it."""
     from novikoff.kernel.fitting import KernelSettings
 
-    return KernelSettings(
-        kernel=kernels.kernel,
-        gamma=read("gamma", kernels.gamma),
-        degree=kernels.degree,
-        coef0=kernels.coef0,
-        kernel_params=None,
-        fit_intercept=learning.fit_intercept,
-        predict_with=kernels.predict_with,
-        ties=learning.ties,
-        multiclass=learning.multiclass,
-        budget=kernels.budget,
-        budget_policy=kernels.budget_policy,
-        cache_mb=kernels.cache_mb,
-    )
+    names = (*KERNELS, "fit_intercept", "ties", "multiclass")
+    return KernelSettings(kernel_params=None, **{name: vars(options)[name] for name in names})
 
 
-def _from_memory(
-    source: Source,
-    classes: StreamClasses,
-    settings: KernelSettings,
-    scale: str | None,
-    plan: Plan,
-    watch: Watch | None,
-) -> tuple[Fitted, Scaling | None, Run]:
+class Rows(NamedTuple):
+    """All rows of files, as kernel models learn from them."""
+
+    X: Any
+    labels: Any
+    scaling: Scaling | None
+    where: Callable[[int], str]
+
+
+def read_rows(source: Source, classes: StreamClasses, *, scale: str | None, watch: Watch | None) -> Rows:
+    """Read all rows into memory."""
     from novikoff.data.arrays import read_matrix
     from novikoff.data.sources.block import by_name
     from novikoff.kernel.dual_training import sound
@@ -168,5 +105,29 @@ def _from_memory(
         raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
     classes.check_two(source.name)
     with by_name(examples.where, source.features):
-        dual, run = settings.fit(sound(read_matrix(X)), labels, classes.n_classes, plan)
-    return dual, examples.scaling, run
+        return Rows(sound(read_matrix(X)), labels, examples.scaling, examples.where)
+
+
+def model_of(
+    options: Options,
+    dual: Fitted,
+    classes: StreamClasses,
+    source: Source,
+    scaling: Scaling | None,
+    run: Run,
+    made: dict[str, Any],
+) -> KernelModel:
+    """What was learned, as a model."""
+    from novikoff.kernel.model import KernelModel
+
+    made = made | saved(options, KERNELS)
+    return KernelModel(
+        dual,
+        classes.labels,
+        source.features,
+        predict_with=options.predict_with,
+        scaling=scaling,
+        parameters={name: value for name, value in made.items() if name not in LINEAR_ONLY},
+        run=run,
+        order=options.order,
+    )
