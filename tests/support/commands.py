@@ -25,13 +25,14 @@ class Result:
         return self.stdout + self.stderr
 
 
-def run_any(*arguments: object, input: bytes = b"") -> Result:
+def run_any(*arguments: object, input: bytes | str = b"") -> Result:
     """Run a command in this process, in 80 columns, with these bytes as standard input."""
 
     def stream(content: bytes = b"") -> io.TextIOWrapper:
         return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", write_through=True)
 
-    stdin, stdout, stderr = stream(input), stream(), stream()
+    content = input.encode() if isinstance(input, str) else input
+    stdin, stdout, stderr = stream(content), stream(), stream()
     with (
         mock.patch.multiple("sys", stdin=stdin, stdout=stdout, stderr=stderr),
         mock.patch.dict(os.environ, {"COLUMNS": "80"}),
@@ -41,14 +42,14 @@ def run_any(*arguments: object, input: bytes = b"") -> Result:
     return Result(code, *texts)
 
 
-def run(*arguments: object, code: int = 0, input: bytes = b"") -> Result:
+def run(*arguments: object, code: int = 0, input: bytes | str = b"") -> Result:
     """Run a command in this process, and require this exit code."""
     result = run_any(*arguments, input=input)
     assert result.exit_code == code, result.output
     return result
 
 
-def error_of(*arguments: object, input: bytes = b"") -> str:
+def error_of(*arguments: object, input: bytes | str = b"") -> str:
     """The one line with which a command ends in bad input."""
     result = run(*arguments, code=1, input=input)
     (line,) = result.stderr.splitlines()
@@ -57,7 +58,7 @@ def error_of(*arguments: object, input: bytes = b"") -> str:
     return line.removeprefix("novikoff: error: ")
 
 
-def usage_error(*arguments: object, input: bytes = b"") -> str:
+def usage_error(*arguments: object, input: bytes | str = b"") -> str:
     """What a command says that is used wrongly."""
     return run(*arguments, code=2, input=input).stderr
 
