@@ -35,7 +35,11 @@ def candidates(words: list[str]) -> list[str]:
     ['evaluate']
     """
     *before, current = words or [""]
-    names: list[str] = []
+    if current == "=":  # bash takes --rule=pa for three words
+        current = ""
+    elif before[-1:] == ["="]:
+        before.pop()
+    previous, names = before[-1:], list[str]()
     while before and (known := GROUPS.get(" ".join(names))):
         word = before.pop(0)
         if word in known:
@@ -44,12 +48,9 @@ def candidates(words: list[str]) -> list[str]:
             return []
     group = GROUPS.get(" ".join(names))
     options = _options(names, is_group=group is not None)
-    if current == "=":  # bash takes --rule=pa for three words
-        before, current = [*before, "="], ""
-    if before and before[-1] == "=":
-        before.pop()
-    if before and before[-1] in options and not options[before[-1]].is_flag:
-        found = list(options[before[-1]].parameter.choices)
+    takes = [options[word] for word in previous if word in options and not options[word].is_flag]
+    if takes:
+        found = list(takes[0].parameter.choices)
     elif current.startswith("-"):
         found = [*options, "--help"]
     else:

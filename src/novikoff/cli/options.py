@@ -209,7 +209,7 @@ class Option:
         if not legal:
             shown = ", ".join(map(repr, texts)) if self.name in REPEATED else repr(texts[-1])
             shown = repr(value) if isinstance(value, int | float) else shown
-            expected = self.parameter.expected.removeprefix("None or ")
+            expected = re.sub("^None(,| or) ", "", self.parameter.expected)
             raise UsageError(f"{shown} is not possible: expected {expected}.", self.flag)
         return value
 

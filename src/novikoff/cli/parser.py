@@ -121,7 +121,8 @@ def close_to(word: str, known: Iterable[str]) -> list[str]:
     """
     from difflib import get_close_matches
 
-    return sorted(get_close_matches(word.lower().replace("_", "-"), known))
+    plain = word.lower().replace("_", "-")
+    return sorted({*get_close_matches(word, known), *get_close_matches(plain, known)})
 
 
 # ---- help ----------------------------------------------------------------------------------------------
