@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import dask_fit, kernel_fit, output, progress
 from novikoff.cli.errors import DONE, INTERRUPTED
-from novikoff.cli.evaluate import evaluate_file
-from novikoff.cli.inputs import open_to_learn
+from novikoff.cli.inputs import open_labelled, open_to_learn
 from novikoff.cli.learning import classes_of, plan_of, settings_of
 from novikoff.cli.options import (
     CLUSTER,
@@ -22,10 +21,10 @@ from novikoff.cli.options import (
     READING,
     ROWS,
     SAVED_AS,
+    TEST,
     TO_LEARN,
     Options,
     UsageError,
-    own,
     row_options,
     saved,
 )
@@ -43,10 +42,7 @@ if TYPE_CHECKING:
 @command(
     TO_LEARN,
     groups={
-        "Options": (
-            own("test", "Files to evaluate the model on; can be given several times.", (), metavar="FILE"),
-            SAVED_AS,
-        ),
+        "Options": (TEST, SAVED_AS),
         "Learning": LEARNING,
         "Epochs and their order": PASSES,
         "Kernels": KERNELS,
@@ -131,10 +127,11 @@ def fit(options: Options) -> int:
     tested: Evaluation | None = None
     try:
         if options.test and not interrupted:
+            from novikoff.evaluation import evaluate
+
             with progress.bar(not quiet) as watch:
-                tested, _ = evaluate_file(
-                    path, options.test, row_options(options, READING), n_jobs=options.n_jobs, watch=watch
-                )
+                tests = open_labelled(path, options.test, row_options(options, READING))
+                tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is saved, whatever is wrong with the test
         _show(learned, skipped, path, tested, runs, options.json)
     if not quiet and (runs or (source is not None and not in_memory and _is_misled(learned, tested))):

@@ -58,6 +58,16 @@ def open_for_model(
     return open_data(data, format=format, features=model.features, labelled=labelled, **given)
 
 
+def open_labelled(
+    path: Path, data: list[str], given: dict[str, Any], relabel: dict[str, str] | None = None
+) -> tuple[LinearModel | KernelModel, Source, Renaming]:
+    """A saved model, files to compare it with, and what is done to their labels first."""
+    from novikoff.loading import load_classifier
+
+    model = load_classifier(path)
+    return model, open_for_model(model, data, given), renaming_for_model(model, relabel or {})
+
+
 def reading_of_model(parameters: dict[str, Any]) -> dict[str, Any]:
     """The options of reading with which a model was made, as far as they are not the defaults.
 

@@ -282,6 +282,12 @@ TO_LEARN = Argument(
     "Files to learn from, one after the other; a pattern in quotes, or - for standard input.",
 )
 LABELLED = Argument("data", "DATA...", "Files with labels, or - for standard input.")
+TEST = own(
+    "test",
+    "Files to evaluate the result on; they choose nothing. Can be given several times.",
+    (),
+    metavar="FILE",
+)
 SAVED_AS = own(
     "model",
     "Where to save the model; an existing model is replaced. Default: the first file's name with .novikoff, "

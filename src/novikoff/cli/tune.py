@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import output, progress
-from novikoff.cli.evaluate import evaluate_file
-from novikoff.cli.inputs import open_to_learn
+from novikoff.cli.inputs import open_labelled, open_to_learn
 from novikoff.cli.learning import classes_of, settings_of
 from novikoff.cli.options import (
     COLUMNS,
@@ -18,11 +17,11 @@ from novikoff.cli.options import (
     PASSES,
     READING,
     SAVED_AS,
+    TEST,
     TO_LEARN,
     Options,
     UsageError,
     defaults,
-    own,
     row_options,
     saved,
 )
@@ -43,16 +42,7 @@ SAME = (*DECISIONS, "margin", "multiclass", "class_weight")
 @command(
     TO_LEARN,
     groups={
-        "Options": (
-            own(
-                "test",
-                "Files to evaluate the final model on, once; they choose nothing. Can be given several "
-                "times.",
-                (),
-                metavar="FILE",
-            ),
-            SAVED_AS,
-        ),
+        "Options": (TEST, SAVED_AS),
         "What is tried": (
             *("folds", "split", "rules", "averages", "epochs", "scales", "Cs", "random_state"),
         ),
@@ -73,6 +63,7 @@ def tune(options: Options) -> None:
     on their number and --random-state alone. The model is that of 'novikoff fit' with the chosen options.
     """
     from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.evaluation import evaluate
     from novikoff.linear.model import LinearModel
     from novikoff.tuning import Grid, tune
 
@@ -120,8 +111,8 @@ def tune(options: Options) -> None:
     try:
         if options.test:
             with progress.bar(not quiet) as watch:
-                reading = row_options(options, READING)
-                tested, _ = evaluate_file(path, options.test, reading, n_jobs=options.n_jobs, watch=watch)
+                tests = open_labelled(path, options.test, row_options(options, READING))
+                tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is saved, whatever is wrong with the test
         _show(result, model, path, tested, options)
     if not quiet and classes.seen is not None and classes.seen.are_long:

@@ -94,7 +94,7 @@ class Visible(io.TextIOBase):
     """A stream of text to which only what is visible gets through."""
 
     errors = "replace"  # R ≥ γ in a terminal that has only ASCII
-    encoding = "utf-8"  # else click goes around this
+    encoding = "utf-8"
 
     def __init__(self, stream: TextIO, failed: Callable[[OSError], None]) -> None:
         self.stream, self._failed = stream, failed

@@ -15,9 +15,9 @@ from novikoff.cli.options import (
     TAG_LEARNING,
     TAG_READING,
     TAG_TABLE,
+    TEST,
     Argument,
     Options,
-    own,
 )
 from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
@@ -37,11 +37,7 @@ if TYPE_CHECKING:
     ),
     table=TAG_TABLE,
     groups={
-        "Options": (
-            "templates",
-            own("test", "Files to evaluate the tagger on; can be given several times.", (), metavar="FILE"),
-            SAVED_AS,
-        ),
+        "Options": ("templates", TEST, SAVED_AS),
         "Learning": TAG_LEARNING,
         "Reading files": TAG_READING,
         "Output": (*OUTPUT, "verbose"),
