@@ -25,7 +25,7 @@ from support.commands import error_of, run, svm_text, usage_error
 pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
 
-HEAVY = ("numpy", "scipy", "sklearn", "pyarrow", "rich")
+HEAVY = ("numpy", "scipy", "sklearn", "pyarrow", "rich", "typer", "pydantic")
 PYTHON = sys.executable
 
 
@@ -79,6 +79,23 @@ def test_help_loads_nothing_heavy(arguments):
 )
 def test_no_command_loads_scikit_learn(arguments, model):
     assert loaded_by(*arguments) == {"numpy"}
+
+
+def test_the_command_line_needs_no_extra(folder):
+    """No extra is needed to read LIBSVM text; what needs one names it."""
+    Path("words.csv").write_text(TABLE)
+    code = (
+        "import sys\n"
+        "for name in ('rich', 'pyarrow', 'typer', 'click', 'pydantic'): sys.modules[name] = None\n"
+        "from novikoff.cli import main; main()"
+    )
+    for arguments in (["fit", "train.svm"], ["predict", "train.novikoff", "test.svm"], ["fit", "--help"]):
+        done = subprocess.run([PYTHON, "-c", code, *arguments], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+    done = subprocess.run(
+        [PYTHON, "-c", code, "fit", "words.csv"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "novikoff[files]" in done.stderr
 
 
 def test_python_dash_m_is_the_command_line():

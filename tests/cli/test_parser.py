@@ -114,6 +114,7 @@ def test_what_is_no_option_is_a_file():
             "--relabel: 'a=b', 'c' is not possible: expected OLD=NEW",
         ),
         (["x", "--classes", "a,a"], "--classes: 'a,a' is not possible: expected 'grow', or at least two"),
+        (["x", "--classes", "a\nb"], r"--classes: 'a\nb' is not possible: expected"),
         (["x", "--no-average"], "No such option: --no-average"),
         ([], "Missing argument 'DATA'."),
         (["--"], "Missing argument 'DATA'."),

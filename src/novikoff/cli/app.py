@@ -32,8 +32,8 @@ GLOBAL = (
 )
 ABOUT = """Perceptrons that carry their proof: from a file to a model in one command.
 
-'novikoff COMMAND --help' says more. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted, 141 nobody
-read the output."""
+'novikoff COMMAND --help' describes a command. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted,
+141 standard output was closed."""
 
 
 def run(words: list[str]) -> int:

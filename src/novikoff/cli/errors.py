@@ -1,4 +1,4 @@
-"""From an error to the line that says it, and to an exit code."""
+"""From an error to the line that reports it, and to an exit code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DONE, BAD_INPUT, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 def run(command: Command, options: Options, *, traceback: bool) -> int:
-    """Run a command, and return its exit code. What the user can mend is told in one line."""
+    """Run a command, and return its exit code. Errors that the user can correct are one line."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
@@ -44,7 +44,7 @@ def run(command: Command, options: Options, *, traceback: bool) -> int:
 
 
 def in_one_line(error: BaseException) -> str:
-    """What an error says, with parameters by their names on the command line."""
+    """The message of an error, with parameters by their names on the command line."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if isinstance(error, MemoryError):

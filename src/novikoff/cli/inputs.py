@@ -45,7 +45,7 @@ def open_for_model(
     """The files as a source of rows for the model; `given` are the options of reading that were changed.
 
     What is not given is taken from how the model was made, if the format is the same; so is the format, if
-    the names of the files do not tell it.
+    the names of the files do not say it.
     """
     from novikoff.data.sources.formats import format_by_name
 

@@ -204,7 +204,7 @@ class Option:
         try:
             value = READERS.get(self.name, list if self.name in REPEATED else self.kind)(value)
             legal = self.parameter.legal(value)
-        except ValueError:  # a word may stand for a number, as in --gamma scale
+        except (ValueError, csv.Error):  # a word may stand for a number, as in --gamma scale
             legal = self.name not in READERS and self.parameter.legal(value)
         if not legal:
             shown = ", ".join(map(repr, texts)) if self.name in REPEATED else repr(texts[-1])

@@ -39,7 +39,7 @@ def write_json(value: dict[str, Any]) -> None:
 
 
 def json_line(value: Any) -> str:
-    """One line of JSON, which is one for whoever splits it, and nothing to a terminal."""
+    """One line of JSON, without characters that end a line or that a terminal obeys."""
     return visible(json.dumps(value, ensure_ascii=False))
 
 

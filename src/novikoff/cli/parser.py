@@ -21,7 +21,7 @@ HELP_COLUMN = 26
 
 @dataclass(frozen=True)
 class Command:
-    """A function of options, and what it is told on the command line."""
+    """A function of options, with the options and arguments that it takes."""
 
     run: Callable[[Options], int | None]  # an exit code; None: done
     arguments: tuple[Argument, ...]

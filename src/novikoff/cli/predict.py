@@ -12,7 +12,7 @@ from novikoff.cli import output
 from novikoff.cli.options import MODEL, READING, Argument, Options, flag, own, row_options
 from novikoff.cli.parser import command
 
-SLICE = 1 << 20  # characters of predictions that are written at once, about
+SLICE = 1 << 20  # approximate number of characters written at once
 
 
 @command(

@@ -62,11 +62,11 @@ def by_fraction(wanted: bool) -> Iterator[Callable[[str, float | None], None] | 
             return
         from novikoff.data.sources.progress import Progress
 
-        def tell(text: str, fraction: float | None) -> None:
+        def show(text: str, fraction: float | None) -> None:
             size, done = (None, 0) if fraction is None else (1000, round(1000 * fraction))
             watch(Progress(text, 0, done, size, 0, time.monotonic() - started))
 
-        yield tell
+        yield show
 
 
 def by_epoch(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] | None]:

@@ -18,7 +18,7 @@ from novikoff.cli.options import (
     READING,
     SAVED_AS,
     TEST,
-    TO_LEARN,
+    Argument,
     Options,
     UsageError,
     defaults,
@@ -40,7 +40,7 @@ SAME = (*DECISIONS, "margin", "multiclass", "class_weight")
 
 
 @command(
-    TO_LEARN,
+    Argument("data", "DATA...", "Files to learn from, one after the other; a pattern in quotes."),
     groups={
         "Options": (TEST, SAVED_AS),
         "What is tried": (

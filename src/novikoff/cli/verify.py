@@ -48,8 +48,8 @@ def verify(options: Options) -> int:
     For example: novikoff verify train.json train.svm
 
     The checker is one small file, novikoff/checker.py, which trusts nothing else of novikoff. It reads plain
-    LIBSVM text and CSV files of numbers by itself; other files, and packed ones, are converted first, which
-    is said. Exit code 0 when all claims are verified, 1 when one is refused, with the reason, or could not be
+    LIBSVM text and CSV files of numbers by itself; other files, and packed ones, are converted first, with a
+    note. Exit code 0 when all claims are verified, 1 when one is refused, with the reason, or could not be
     decided within --max-work.
     """
     from novikoff import checker

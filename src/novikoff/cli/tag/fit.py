@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     },
 )
 def fit(options: Options) -> int:
-    """Learn a tagger from files with a token a line, and report what happened.
+    """Learn a tagger from files with one token per line, and report what happened.
 
     For example: novikoff tag fit train.conllu --test test.conllu --model pos.novikoff
 

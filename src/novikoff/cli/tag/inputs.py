@@ -34,7 +34,7 @@ def open_new(options: Options) -> tuple[SentenceFile, str | None]:
             stream.close()
             raise ValueError(
                 f"{stream.name}: nothing says which features to make of its {_columns(width)}: give "
-                "--templates, a file with a template a line or the name of ready-made ones."
+                "--templates, a file with one template per line or the name of ready-made ones."
             )
         given = None if chosen is None else Templates.named(chosen)
     return open_sentences(stream, given, format=options.format or "auto", label=options.label), chosen
