@@ -19,7 +19,7 @@ import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
 import novikoff
-from novikoff.cli import progress
+from novikoff.cli import app, progress
 from novikoff.tagging.templates import Templates
 from support.children import PATIENCE, Child, with_small_files
 from support.commands import error_of, run
@@ -272,13 +272,7 @@ def test_progress_counts_sentences(monkeypatch):
     monkeypatch.setattr(progress, "figures", lambda p, to_come=0: told.append(p) or "")
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", Terminal())
-        from novikoff.cli.options import Output
-        from novikoff.cli.tag.fit import fit as command
-        from novikoff.cli.tag.options import Learning, Reading
-
-        command(
-            ["train.txt"], test=["test.txt"], learning=Learning(max_epochs=2), reading=Reading(), out=Output()
-        )
+        assert app.run(["tag", "fit", "train.txt", "--test", "test.txt", "--epochs", "2"]) == 0
     assert {p.what for p in told} == {"sentences"}
     assert [p.doing for p in told][:2] == ["reading", "epoch 1"]
     assert [p.rows for p in told] == [60, 60, 60, 25]

@@ -196,9 +196,9 @@ def test_the_missing_extra_is_named(monkeypatch):
 
 def test_dask_is_loaded_only_when_asked_for():
     script = (
-        "import sys; from novikoff.cli.app import make_app\n"
-        "try: make_app(('fit',))(['fit', *sys.argv[1:], '-q'], standalone_mode=False)\n"
-        "finally: print([name for name in ('dask', 'distributed', 'sklearn') if name in sys.modules])"
+        "import sys; from novikoff.cli.app import run\n"
+        "assert run(['fit', *sys.argv[1:], '-q']) == 0\n"
+        "print([name for name in ('dask', 'distributed', 'sklearn') if name in sys.modules])"
     )
     said = subprocess.run(
         [sys.executable, "-c", script, *FILES], check=True, capture_output=True, text=True

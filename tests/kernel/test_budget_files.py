@@ -14,19 +14,17 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import novikoff
 from novikoff import KernelModel, KernelPerceptron, OnlineKernelPerceptron, Perceptron
-from novikoff.cli.app import make_app
 from novikoff.kernel.dual_model import DualModel
 from novikoff.reference.budget import POLICIES
+from support.commands import run
 from support.marks import may_not_separate
 from support.rows import libsvm
 from support.tampered import edit, put, refused, saved, tampered
 
 pytestmark = may_not_separate
-APP = make_app(("fit", "predict", "evaluate", "inspect"))
 WAYS = ("last", "averaged", "voted")
 
 
@@ -322,12 +320,6 @@ def test_streams_that_cannot_be_believed(tmp_path):
 
 
 # ---- the command line --------------------------------------------------------------------------------
-def run(*arguments, code=0):
-    result = CliRunner().invoke(APP, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 def test_conjunctions_from_files(tmp_path, monkeypatch):

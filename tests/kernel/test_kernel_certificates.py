@@ -17,12 +17,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from novikoff import KernelPerceptron, checker, load_model
-from novikoff.cli.app import make_app
 from novikoff.theory import certify
 from support.children import run_python
+from support.commands import run
 from support.marks import may_not_separate
 
 pytestmark = may_not_separate
@@ -263,16 +262,9 @@ def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = [f"{label},{a:g},{b:g}" for (a, b), label in zip(XOR.tolist(), LABELS.tolist(), strict=True)]
     Path("xor.csv").write_text("\n".join(["label,a,b", *lines]) + "\n")
-    app = make_app(("fit", "certify", "verify"))
-
-    def run(*arguments, code=0):
-        result = CliRunner().invoke(app, [*arguments])
-        assert result.exit_code == code, result.output
-        return result.output
-
     run("fit", "xor.csv", "--kernel", "poly", "--degree", "2", "--gamma", "1", "--epochs", "50", "--quiet")
     assert load_model("xor.novikoff").report.verdict == "separated"
-    said = run("certify", "xor.csv", "--model", "xor.novikoff", "--output", "xor.json")
+    said = run("certify", "xor.csv", "--model", "xor.novikoff", "--output", "xor.json").stdout
     assert "separable in the space of the kernel (1.0·x·z + 1.0)^2" in said
     assert json.loads(Path("xor.json").read_text())["claims"][0]["claim"] == "kernel separable"
     run("verify", "xor.json", "xor.csv")
@@ -350,15 +342,8 @@ def test_models_with_a_budget(kernel):
 def test_conjunctions_by_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("t.svm").write_text("0\n1 1:1\n1 2:1\n0 1:1 2:1\n")
-    app = make_app(("fit", "certify", "verify"))
-
-    def run(*arguments):
-        result = CliRunner().invoke(app, [*arguments])
-        assert result.exit_code == 0, result.output
-        return result.output
-
     run("fit", "t.svm", "--kernel", "monotone_conjunction", "--epochs", "50", "--ties", "mistake", "--quiet")
-    said = run("certify", "t.svm", "--model", "t.novikoff", "--output", "t.json")
+    said = run("certify", "t.svm", "--model", "t.novikoff", "--output", "t.json").stdout
     assert said.startswith("separable in the space of the kernel monotone_conjunction, with margin at least")
-    assert run("verify", "t.json", "t.svm").startswith("verified,")
+    assert run("verify", "t.json", "t.svm").stdout.startswith("verified,")
     assert run_python("-m", "novikoff.checker", "t.json", "t.svm").stdout.startswith("verified,")

@@ -12,20 +12,18 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import novikoff
 from novikoff import KernelModel, KernelPerceptron, Perceptron
-from novikoff.cli.app import make_app
 from novikoff.data.sources.block import Block
 from novikoff.kernel.kernels import NamedKernel
 from novikoff.modelfile import container as modelfile
 from support.children import run_python
+from support.commands import run
 from support.marks import may_not_separate
 from support.tampered import check_changed_bytes, edit, loaded, put, put_anything, refused, saved, tampered
 
 pytestmark = may_not_separate
-APP = make_app(("fit", "predict", "evaluate", "inspect", "convert"))
 WAYS = ("last", "averaged", "voted")
 
 
@@ -265,14 +263,6 @@ def test_numbers_of_columns_that_do_not_fit(tmp_path):
 
 
 # ---- the command line --------------------------------------------------------------------------------
-def run(*arguments, code=0):
-    result = CliRunner().invoke(APP, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -17,12 +17,10 @@ VERSIONS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
 SEEN = {v: json.loads((FOLDER / v / "seen.json").read_text(encoding="utf-8")) for v in VERSIONS}
 
 
-def check_installed(name, *, written):
+def check_installed(name):
     """Skip what needs an extra that is not there."""
     if "csv" in name:
         pytest.importorskip("pyarrow")
-    if written and name.startswith("rows"):
-        pytest.importorskip("typer")
 
 
 def same(found, expected, close):
@@ -45,7 +43,7 @@ def same(found, expected, close):
 @pytest.mark.parametrize(("version", "name"), [(v, name) for v in VERSIONS for name in SEEN[v]])
 def test_what_was_seen_in_a_file_is_seen_today(version, name):
     """Predictions, scores, weights, counts, and what comes of learning on."""
-    check_installed(name, written=False)
+    check_installed(name)
     found, expected = plain(KINDS[name][1](FOLDER / version / name)), SEEN[version][name]
     for part, value in expected.items():
         assert same(found[part], value, "kernel" in name), part
@@ -61,7 +59,7 @@ def test_there_are_files_of_this_version():
 
 @pytest.mark.parametrize("name", KINDS)
 def test_files_of_every_kind_can_be_written(name, tmp_path):
-    check_installed(name, written=True)
+    check_installed(name)
     write, see = KINDS[name]
     write(tmp_path / name)
     assert plain(see(tmp_path / name))

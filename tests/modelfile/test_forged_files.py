@@ -36,7 +36,6 @@ def rose(tmp_path_factory):
     """By how much memory each step with each forgery made the peak rise."""
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("the peak of memory is known on Linux only")
-    pytest.importorskip("typer")
     folder = tmp_path_factory.mktemp("forged")
     for name in WARM:  # what is imported and reserved once is no matter here
         shutil.copy(FILES / name, folder / f"warm-{name}")
@@ -231,22 +230,20 @@ def test_no_file_says_what_a_call_may_use(name, tmp_path):
 
 def test_reading_for_a_model_takes_no_limits_from_it(tmp_path):
     """Lines may be as long, and files expand as far, as the call or the default says."""
-    pytest.importorskip("typer")
-    from novikoff.cli.opening import remembered, source_for
-    from novikoff.cli.options import Reading
+    from novikoff.cli.inputs import open_for_model, reading_of_model
 
     facts, arrays = read_file(FILES / "rows-libsvm-unit", "model")
     facts["parameters"] |= {"max_line": 1 << 60, "max_expansion": 1 << 60, "n_jobs": 1000, "skip_lines": 1}
     write_file(tmp_path / "m", facts, arrays, "model")
     model = novikoff.load_model(tmp_path / "m")
-    assert remembered(model.parameters) == {"skip_lines": 1}
+    assert reading_of_model(model.parameters) == {"skip_lines": 1}
     facts["parameters"] |= {"max_line": 1, "skip_lines": 0}
     write_file(tmp_path / "m", facts, arrays, "model")
     (tmp_path / "rows.svm").write_text("1 1:0.5 2:0.25\n")
-    source = source_for(novikoff.load_model(tmp_path / "m"), [str(tmp_path / "rows.svm")], Reading())
+    source = open_for_model(novikoff.load_model(tmp_path / "m"), [str(tmp_path / "rows.svm")], {})
     assert sum(block.n_rows for block in source.blocks()) == 1
-    narrow = source_for(
-        novikoff.load_model(tmp_path / "m"), [str(tmp_path / "rows.svm")], Reading(max_line=5)
+    narrow = open_for_model(
+        novikoff.load_model(tmp_path / "m"), [str(tmp_path / "rows.svm")], {"max_line": 5}
     )
     with pytest.raises(ValueError, match="max_line"):
         list(narrow.blocks())

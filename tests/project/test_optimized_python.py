@@ -93,7 +93,6 @@ def test_every_family_learns_predicts_is_saved_and_reports_as_without(tmp_path: 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "diagnose", "certify", "tag fit"])
 def test_help_lists_the_options(command: str) -> None:
-    pytest.importorskip("typer")
     names = command.split()
     said = [run_python(*flags, "-m", "novikoff", *names, "--help").stdout for flags in ([], ["-OO"])]
     options = [text[text.index("Options:") :] for text in said]  # what comes before is a docstring
@@ -101,7 +100,6 @@ def test_help_lists_the_options(command: str) -> None:
 
 
 def test_the_command_line_learns_and_predicts(tmp_path: Path) -> None:
-    pytest.importorskip("typer")
     data, model = tmp_path / "rows.svm", tmp_path / "model"
     data.write_text("-1 1:-1 2:2\n1 1:1\n1 1:1 2:1\n-1 1:-1\n-1 1:-1 2:-2\n1 1:1 2:-1\n")
     said = []

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
 import novikoff
 from novikoff import Perceptron, checker
 from novikoff.checker import Refused
-from novikoff.cli.app import make_app
 from novikoff.proof import certificates
 from novikoff.proof.verdicts import Undecided
 from novikoff.theory import certify, read_certificate, trace
+from support.commands import run
 from support.marks import may_not_separate
 from support.places import at_hand
 
@@ -150,16 +149,6 @@ def folder(tmp_path, monkeypatch):
     cells = [f"{x[0]:g},{x[1]:g},{k}" for x, k in zip(SIX, SIX_LABELS, strict=True)]
     Path("six.csv").write_text("\n".join(["a,b,label", *cells]) + "\n")
     return tmp_path
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(
-        make_app(("certify", "verify", "fit", "convert")), [str(a) for a in arguments]
-    )
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 def test_commands_certify_and_verify(folder):

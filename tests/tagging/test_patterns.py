@@ -12,15 +12,14 @@ from re import _parser
 
 import pytest
 from sklearn.base import clone
-from typer.testing import CliRunner
 
 from novikoff import SequenceTagger, Tagger, Templates, load_model
-from novikoff.cli.app import make_app
 from novikoff.tagging import patterns, templates
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.patterns import TESTS, refusal
 from novikoff.tagging.readymade import READYMADE
 from novikoff.tagging.tagger import PatternWarning
+from support.commands import run
 
 # Those of the documentation, and what people look for in words.
 USUAL = [
@@ -279,20 +278,16 @@ def test_other_files_do_not_warn(tmp_path, recwarn):
 
 @pytest.mark.filterwarnings("always::novikoff.tagging.tagger.PatternWarning")
 def test_the_command_line_names_its_option(tmp_path):
-    runner, app = CliRunner(), make_app()
     (tmp_path / "lines.txt").write_text("\n".join(LINES))
     (tmp_path / "train.txt").write_text("a A\nb B\n\nb B\na# C\n")
     train, model = str(tmp_path / "train.txt"), str(tmp_path / "m.novikoff")
     arguments = ["--templates", str(tmp_path / "lines.txt"), "--test", train, "--model", model]
-    done = runner.invoke(app, ["tag", "fit", train, *arguments])
-    assert done.exit_code == 0, done.output
+    done = run("tag", "fit", train, *arguments)
     assert "warning" in done.output
     assert "--trust-patterns" in done.output
     for command in (["tag", "predict", model, train], ["tag", "evaluate", model, train], ["inspect", model]):
-        done = runner.invoke(app, command)
-        assert done.exit_code == 1
-        assert "--trust-patterns" in done.output
-        assert runner.invoke(app, [*command, "--trust-patterns"]).exit_code == 0
+        assert "--trust-patterns" in run(*command, code=1).output
+        run(*command, "--trust-patterns")
 
 
 def test_very_many_patterns_are_not_looked_at():

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from novikoff.cli import output, progress
-from novikoff.cli.opening import open_data
-from novikoff.cli.options import Columns, Output, Reading
+from novikoff.cli.inputs import open_data
+from novikoff.cli.options import (
+    COLUMNS,
+    OUTPUT,
+    READING,
+    Argument,
+    Options,
+    UsageError,
+    flag,
+    own,
+    row_options,
+)
+from novikoff.cli.parser import command
 from novikoff.parameters.table import FORMATS
 
 MODEL_SUFFIXES = {"novikoff": ".novikoff", "onnx": ".onnx", "text": ".txt"}
@@ -18,55 +26,51 @@ DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # of others the format's 
 NUMBER_BY = ("auto", "name", "column")
 
 
-def convert(
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="IN... OUT",
-            help="Files of data (- for standard input), or one model, and last the file to write (- for "
-            "standard output), whose name says the format. With --to and one file, the outcome goes to a "
-            "file of the same name, with another suffix, in the current folder.",
-            show_default=False,
+@command(
+    Argument(
+        "paths",
+        "IN... OUT",
+        "Files of data (- for standard input), or one model, and last the file to write (- for standard "
+        "output), whose name says the format. With --to and one file, the outcome goes to a file of the same "
+        "name, with another suffix, in the current folder.",
+    ),
+    groups={
+        "Options": (
+            own(
+                "to",
+                "The format to write; without it the name of OUT says it.",
+                choices=(*FORMATS, *MODEL_SUFFIXES),
+            ),
+            flag("force", "Replace OUT when it exists."),
+            flag("unlabelled", "Rows of data may have no labels."),
+            own(
+                "names",
+                "For LIBSVM text: where to write the number and name of each feature.",
+                kind=Path,
+                metavar="FILE",
+            ),
+            own(
+                "number_by",
+                "How LIBSVM text numbers features that have names: by these, if they are whole numbers from "
+                "1, or by column, in order of appearance. 'auto': by name when all in the first row are such "
+                "numbers.",
+                "auto",
+                choices=NUMBER_BY,
+            ),
+            own("label_name", "What JSON lines and tables call the labels.", "label", metavar="NAME"),
+            own(
+                "weight_name",
+                "What JSON lines and tables call the weights of rows.",
+                "weight",
+                metavar="NAME",
+            ),
         ),
-    ],
-    *,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join([*FORMATS, *MODEL_SUFFIXES]),
-            help="The format to write; without it the name of OUT tells.",
-            autocompletion=lambda: [*FORMATS, *MODEL_SUFFIXES],
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT when it exists.")] = False,
-    unlabelled: Annotated[
-        bool, typer.Option("--unlabelled", help="Rows of data may have no labels.")
-    ] = False,
-    names: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="For LIBSVM text: where to write the number and name of each feature."
-        ),
-    ] = None,
-    number_by: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(NUMBER_BY),
-            help="How LIBSVM text numbers features that have names: by these, if they are whole numbers "
-            "from 1, or by column, in order of appearance. 'auto': by name when all in the first row are "
-            "such numbers.",
-        ),
-    ] = "auto",
-    label_name: Annotated[
-        str, typer.Option(metavar="NAME", help="What JSON lines and tables call the labels.")
-    ] = "label",
-    weight_name: Annotated[
-        str, typer.Option(metavar="NAME", help="What JSON lines and tables call the weights of rows.")
-    ] = "weight",
-    reading: Reading,
-    columns: Columns,
-    out: Output,
-) -> None:
+        "Reading files": READING,
+        "Columns and features": COLUMNS,
+        "Output": OUTPUT,
+    },
+)
+def convert(options: Options) -> None:
     """Write data in another format, or a model as ONNX, as text, or from text.
 
     For example: novikoff convert mail.vw.gz mail.svm --names mail.names
@@ -76,55 +80,51 @@ def convert(
     What is written reads back as the same rows: the same names, numbers, labels and weights. Of a table the
     features are written, as they are learned from: a category as a column of ones and zeros, for instance.
     """
-    inputs, target = _target(paths, to)
+    to, quiet = options.to, options.quiet or options.json
+    inputs, target = _target(options.paths, to)
     to_stdout = target == Path("-")
-    if target.is_file() and not force:
+    if target.is_file() and not options.force:
         raise ValueError(f"{target} exists: --force replaces it.")
     is_model = len(inputs) == 1 and _holds_model(inputs[0])
     known = MODEL_SUFFIXES if is_model else FORMATS
     if to is not None and to not in known:
         what = f"{inputs[0]} is a model" if is_model else "data"
-        raise typer.BadParameter(
-            f"{what}: {to!r} is not possible, expected one of {', '.join(known)}.", param_hint="--to"
-        )
-    if to_stdout and (is_model or out.json):
-        raise typer.BadParameter("standard output is for data only, and without --json.", param_hint="OUT")
+        raise UsageError(f"{what}: {to!r} is not possible, expected one of {', '.join(known)}.", "--to")
+    if to_stdout and (is_model or options.json):
+        raise UsageError("standard output is for data only, and without --json.", "OUT")
     if is_model:
-        said = _convert_model(inputs[0], target, to)
+        outcome = _convert_model(inputs[0], target, to)
     else:
         from novikoff.data.writers.row_text import Columns as Called
         from novikoff.data.writers.rows import write_source
 
-        if number_by not in NUMBER_BY:
-            raise typer.BadParameter(f"expected one of {', '.join(NUMBER_BY)}.", param_hint="--number-by")
-        labelled = {} if not unlabelled else {"labelled": False}
-        source = open_data(inputs, **reading.given(), **columns.given(), **labelled)
-        with progress.shown(not (out.quiet or out.json)) as watch:
+        labelled = {} if not options.unlabelled else {"labelled": False}
+        source = open_data(inputs, **row_options(options), **labelled)
+        with progress.bar(not quiet) as watch:
             written = write_source(
                 source,
                 sys.stdout.buffer if to_stdout else target,
                 format=to,
-                columns=Called(label_name, weight_name),
-                number_by=number_by,
-                names=names,
+                columns=Called(options.label_name, options.weight_name),
+                number_by=options.number_by,
+                names=options.names,
                 watch=watch,
             )
-        said = {
+        outcome = {
             "format": written.format,
             "rows": written.rows,
             "features": written.features,
             "skipped": {"count": source.skipped.count, "first": source.skipped.first},
         }
-        if not out.json:
-            for line in output.skipped_lines(source.skipped):
-                output.say([line], err=to_stdout)
+        if not options.json:
+            output.say(output.skipped_lines(source.skipped), err=to_stdout)
     if to_stdout:
         return
-    if out.json:
-        output.write_json({"output": str(target)} | said)
-    elif not out.quiet:
-        rows = f"{said['rows']:,} rows, {said['features']:,} features, " if "rows" in said else ""
-        output.say([f"{target}: {said['format']}, {rows}{output.size_of(target)}"])
+    if options.json:
+        output.write_json({"output": str(target)} | outcome)
+    elif not options.quiet:
+        rows = f"{outcome['rows']:,} rows, {outcome['features']:,} features, " if "rows" in outcome else ""
+        output.say([f"{target}: {outcome['format']}, {rows}{output.size_of(target)}"])
 
 
 def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:
@@ -132,10 +132,8 @@ def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:
     if len(paths) > 1:
         return paths[:-1], Path(paths[-1])
     if to is None or paths[0] == "-":
-        raise typer.BadParameter(
-            "expected at least one file to read and, last, one to write.", param_hint="OUT"
-        )
-    from novikoff.cli.modelpath import default_path
+        raise UsageError("expected at least one file to read and, last, one to write.", "OUT")
+    from novikoff.cli.paths import default_path
 
     suffix = MODEL_SUFFIXES.get(to) or DATA_SUFFIXES.get(to, f".{to}")
     name = Path(paths[0]).name

@@ -1,14 +1,13 @@
-"""What commands say: outcomes on standard output, notes on standard error."""
+"""What commands write: outcomes to standard output, notes to standard error."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from novikoff.cli.visible import breaks_lines, in_line, visible
 
@@ -16,28 +15,31 @@ if TYPE_CHECKING:
     from novikoff.data.sources.source import Skipped
     from novikoff.evaluation import Evaluation
     from novikoff.kernel.model import KernelModel
+    from novikoff.parameters.table import Parameter
 
 FULL_MATRIX = 12  # classes, up to which the whole confusion matrix is shown
 SHOWN = 3  # skipped lines
 
 
 def note(text: str) -> None:
-    """Something worth knowing that is not the outcome."""
+    """Write something worth knowing that is not the outcome."""
     say([f"novikoff: {text}"], err=True)
 
 
 def say(lines: Iterable[str], err: bool = False) -> None:
-    """Lines for people: each stays one, whatever names and labels are in it."""
-    typer.echo("\n".join(map(in_line, lines)), err=err)
+    """Write lines for people: each stays one line, whatever names and labels are in it."""
+    if not (text := "\n".join(map(in_line, lines))):
+        return
+    print(text, file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def write_json(value: dict[str, Any]) -> None:
     """One object on one line; what JSON cannot say (NaN, infinity) is null."""
-    typer.echo(json_line(_sayable(value)))
+    print(json_line(_finite(value)), flush=True)
 
 
 def json_line(value: Any) -> str:
-    """One line of JSON, which is one for whoever splits it, and nothing to a terminal."""
+    """One line of JSON, without characters that end a line or that a terminal obeys."""
     return visible(json.dumps(value, ensure_ascii=False))
 
 
@@ -51,15 +53,15 @@ def check_labels(names: Iterable[str], instead: str) -> None:
             )
 
 
-def _sayable(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _sayable(item) for key, item in value.items()}
+        return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_sayable(item) for item in value]
+        return [_finite(item) for item in value]
     if hasattr(value, "item"):  # a NumPy scalar
-        return _sayable(value.item())
+        return _finite(value.item())
     return value
 
 
@@ -79,6 +81,18 @@ def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
         ("supports", f"{kept}, used in {dual.n_updates:,} updates"),
         ("predicts", f"by {ways[way]}"),
     ]
+
+
+def made_with(parameters: dict[str, Any], table: Mapping[str, Parameter]) -> str:
+    """The parameters of a model that are not the defaults, and its format and epochs."""
+
+    def shown(name: str, value: Any) -> bool:
+        known = table.get(name)
+        usual = known is not None and (value == known.default or value in ([], {}, None))
+        return name in ("format", "max_epochs") or not usual
+
+    made = sorted(parameters.items())
+    return ", ".join(f"{name}={value}" for name, value in made if shown(name, value)) or "the defaults"
 
 
 def size_of(path: str | os.PathLike[str]) -> str:

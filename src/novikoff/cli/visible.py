@@ -1,4 +1,4 @@
-"""Text from outside, made safe to print, and standard streams that nothing else reaches a terminal through.
+"""Text from outside, made safe to print, and standard streams that write nothing else to a terminal.
 
 Names, labels and file names come from files that others have written. A terminal obeys some characters
 instead of showing them; those are shown as escapes, the same that JSON has.
@@ -60,7 +60,7 @@ def _lost(reason: OSError) -> None:
 
 
 def _ignored(reason: OSError) -> None:
-    """There is nobody to tell."""
+    """Standard error is lost: there is no other place for a message."""
 
 
 class _Bytes(io.BufferedIOBase):
@@ -94,7 +94,7 @@ class Visible(io.TextIOBase):
     """A stream of text to which only what is visible gets through."""
 
     errors = "replace"  # R ≥ γ in a terminal that has only ASCII
-    encoding = "utf-8"  # else click goes around this
+    encoding = "utf-8"
 
     def __init__(self, stream: TextIO, failed: Callable[[OSError], None]) -> None:
         self.stream, self._failed = stream, failed
@@ -126,7 +126,7 @@ class Visible(io.TextIOBase):
 def _reserve() -> None:
     """Open what was closed before the start, so that no file of ours gets the number of a standard stream.
 
-    Writing to such a standard output fails, and is said to have failed, as it should be.
+    Writing to such a standard output fails, and is reported as an error.
     """
     for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:

@@ -5,42 +5,31 @@ from __future__ import annotations
 import sys
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from novikoff.cli import output
-from novikoff.cli.options import ModelFile
-from novikoff.cli.tag.opening import load, open_for
-from novikoff.cli.tag.options import Reading, TrustPatterns, default
+from novikoff.cli.options import MODEL, TAG_READING, TAG_TABLE, Argument, Options, UsageError, flag, own
+from novikoff.cli.parser import command
+from novikoff.cli.tag.inputs import load, open_for_tagger
 
 
-def predict(
-    model: ModelFile,
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="Files to tag, with or without labels, or - for standard input.",
-            show_default=False,
+@command(
+    MODEL,
+    Argument("data", "FILE...", "Files to tag, with or without labels, or - for standard input."),
+    table=TAG_TABLE,
+    groups={
+        "Options": (
+            own("output", "Where to write; without it to standard output.", kind=Path, metavar="FILE"),
+            flag(
+                "beside",
+                "Leave the labels of the files, and write predictions in a further column, as conlleval "
+                "reads them.",
+            ),
+            "trust_patterns",
         ),
-    ],
-    *,
-    output_file: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write; standard output without it."),
-    ] = None,
-    beside: Annotated[
-        bool,
-        typer.Option(
-            "--beside",
-            help="Leave the labels of the files, and write predictions in a further column, as conlleval "
-            "reads them.",
-        ),
-    ] = False,
-    trust_patterns: TrustPatterns = default("trust_patterns"),
-    reading: Reading,
-) -> None:
+        "Reading files": TAG_READING,
+    },
+)
+def predict(options: Options) -> None:
     """Tag files, and write them back with the predictions; all else stays as it is.
 
     For example: novikoff tag predict pos.novikoff new.conllu --output tagged.conllu
@@ -53,18 +42,18 @@ def predict(
     from novikoff.outfile import written
     from novikoff.tagging import training as tagging
 
-    tagger = load(model, trust_patterns)
+    tagger = load(options.model, options.trust_patterns)
     names = [as_text(label) for label in tagger.classes.tolist()]
     output.check_labels(names, "tag in Python, with SequenceTagger.load(...).predict.")
     with (
-        closing(open_for(tagger, data, reading, labelled=None)) as source,
-        nullcontext(sys.stdout.buffer) if output_file is None else written(output_file) as file,
+        closing(open_for_tagger(tagger, options.data, options, labelled=None)) as source,
+        nullcontext(sys.stdout.buffer) if options.output is None else written(options.output) as file,
     ):
-        if beside and source.format != "conll":
-            raise typer.BadParameter(
+        if options.beside and source.format != "conll":
+            raise UsageError(
                 f"is not for files of the format '{source.format}', whose lines have no room for it.",
-                param_hint="--beside",
+                "--beside",
             )
         for block in source.blocks(tagger.features):
-            tags = tagging.tag(tagger.scorer, block.sequences, reading.n_jobs)
-            file.write(block.tagged(tags, names, behind=beside))
+            tags = tagging.tag(tagger.scorer, block.sequences, options.n_jobs)
+            file.write(block.tagged(tags, names, behind=options.beside))

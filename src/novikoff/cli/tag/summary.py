@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import output
-from novikoff.cli.tag.opening import templates_of
-from novikoff.parameters.table import TAG_FILE_PARAMETERS
+from novikoff.cli.options import TAG_TABLE
+from novikoff.cli.tag.inputs import templates_of
 
 if TYPE_CHECKING:
     from novikoff.tagging.tagger import Tagger
@@ -49,12 +49,13 @@ def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
     more = f" and {len(names) - MANY:,} more" if len(names) > MANY else ""
     bits, templates = tagger.features.hash_bits, templates_of(tagger)
     hashed = f", hashed to {bits} bits" if bits else ""
+    known = {name: value for name, value in tagger.parameters.items() if name in TAG_TABLE}
     about = [
         ("file", f"{path} ({output.size_of(path)})"),
         ("labels", f"{len(names)}: {', '.join(names[:MANY])}{more}"),
         ("features", f"{tagger.n_seen:,} ({tagger.features.kind}{hashed})"),
         ("weights", f"{len(tagger.pairs.w):,} that are not 0, {_which(tagger)}"),
-        ("made with", ", ".join(f"{name}={value}" for name, value in _unusual(tagger)) or "the defaults"),
+        ("made with", output.made_with(known, TAG_TABLE)),
     ]
     out = str(tagger.report).split("\n") if tagger.report is not None else [tagger.name]
     out += [f"  {name:<10} {text}" for name, text in about]
@@ -76,15 +77,3 @@ def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
 
 def _which(tagger: Tagger) -> str:
     return "the mean over all visits" if tagger.transition_sums is not None else "the last ones"
-
-
-def _unusual(tagger: Tagger) -> list[tuple[str, Any]]:
-    """How it was made, as far as that is not how everything is made."""
-
-    def usual(name: str, value: Any) -> bool:
-        known = TAG_FILE_PARAMETERS.get(name)
-        return known is None or value == known.default
-
-    always = ("format", "max_epochs")
-    made = sorted(tagger.parameters.items())
-    return [(name, value) for name, value in made if name in always or not usual(name, value)]

@@ -1,16 +1,13 @@
-"""The options of `novikoff fit` for clusters, and how a model is learned on one from files."""
+"""What is different in `novikoff fit` on a cluster."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from novikoff.cli.options import Learning, class_weights, default, flag_of, given_on, option
+from novikoff.cli.learning import settings_of
+from novikoff.cli.options import Options, UsageError, defaults, flag_of, row_options
 
 if TYPE_CHECKING:
     from novikoff.data.labels import StreamClasses
@@ -25,42 +22,29 @@ ONE_MACHINE = (
 )
 
 
-@dataclass
-class Cluster:
-    """A cluster, and how what its workers learn becomes one model."""
-
-    dask: Annotated[str | None, option("dask", metavar="ADDRESS|local")] = default("dask")
-    mixing: Annotated[str, option("mixing")] = default("mixing")
-    n_shards: Annotated[int | None, option("n_shards")] = default("n_shards")
-
-    def made(self) -> dict[str, Any]:
-        """What a model keeps of it."""
-        return {"mixing": self.mixing, "n_shards": self.n_shards}
-
-    def settle(self, ctx: typer.Context, data: list[str]) -> None:
-        """Refuse what cannot be had together, and a cluster without the library for it."""
-        given = given_on(ctx)
-        if self.dask is None:
-            for name in ("mixing", "n_shards"):
-                if name in given:
-                    raise typer.BadParameter("is only possible with --dask.", param_hint=flag_of(name))
-            return
-        for name in ONE_MACHINE:
-            if name in given and ctx.params[name] != default(name):
-                raise typer.BadParameter("is not possible with --dask.", param_hint=flag_of(name))
-        if ctx.params["classes"] == "grow":
-            raise typer.BadParameter("grow is not possible with --dask.", param_hint="--classes")
-        if "-" in data:
-            raise typer.BadParameter("workers cannot read standard input.", param_hint="DATA")
-        import novikoff.distributed  # noqa: F401 -- which says what to install
+def settle(options: Options) -> None:
+    """Refuse options that do not go together, and a cluster without the library for it."""
+    given = options.given
+    if options.dask is None:
+        for name in ("mixing", "n_shards"):
+            if name in given:
+                raise UsageError("is only possible with --dask.", flag_of(name))
+        return
+    usual = defaults(ONE_MACHINE)
+    for name in ONE_MACHINE:
+        if name in given and vars(options)[name] != usual[name]:
+            raise UsageError("is not possible with --dask.", flag_of(name))
+    if options.classes == "grow":
+        raise UsageError("grow is not possible with --dask.", "--classes")
+    if "-" in options.data:
+        raise UsageError("workers cannot read standard input.", "DATA")
+    import novikoff.dask
+    import novikoff.distributed  # noqa: F401 -- which says what to install
 
 
 def learn(
-    data: list[str],
-    options: dict[str, Any],
+    options: Options,
     classes: StreamClasses,
-    cluster: Cluster,
-    learning: Learning,
     plan: Plan,
     checkpoint: MixingCheckpoint | None,
     made: dict[str, Any],
@@ -73,19 +57,19 @@ def learn(
     from novikoff.distributed.linear_shard import LinearMethod
     from novikoff.linear.model import LinearModel
 
-    where = None if cluster.dask == "local" else cluster.dask
+    where = None if options.dask == "local" else options.dask
     try:
-        with _hushed(), clusters.session(where, checkpoint) as session:
+        with _without_log(), clusters.session(where, checkpoint) as session:
             shards = load_files(
                 session,
-                data,
-                cluster.n_shards,
+                options.data,
+                options.n_shards,
                 classes.declared,
-                class_weights(learning.class_weight),
-                options,
+                options.class_weight,
+                row_options(options),
                 None,
                 rename=classes.rename,
-                scale=learning.scale,
+                scale=options.scale,
             )
             if len(shards.seen) < 2:
                 only = as_text(shards.seen[0])
@@ -93,7 +77,7 @@ def learn(
                     f"there must be at least two classes, but all shards have only one class: {only!r}."
                 )
             labels = shards.classes.labels
-            method = LinearMethod(len(labels), shards.n_features, learning.settings(), "cyclic")
+            method = LinearMethod(len(labels), shards.n_features, settings_of(options), "cyclic")
             made["format"] = shards.format
             table, standing, run = learn_shards(
                 session,
@@ -101,7 +85,7 @@ def learn(
                 method,
                 method.begin(),
                 plan,
-                cluster.mixing,
+                options.mixing,
                 checkpoint=checkpoint,
             )
     except clusters.ClusterError as error:
@@ -126,8 +110,10 @@ def learn(
 
 
 @contextmanager
-def _hushed() -> Iterator[None]:
-    """Without what the library itself says of lost connections: an error is told once, in one line."""
+def _without_log() -> Iterator[None]:
+    """Without the library's own log of lost connections: an error is reported once, in one line."""
+    import logging
+
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

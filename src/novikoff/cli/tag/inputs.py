@@ -1,11 +1,11 @@
-"""Files of sentences: new ones, and those read for a tagger that exists."""
+"""Files of sentences: new ones, and those read for an existing tagger."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novikoff.cli.tag.options import Reading
+from novikoff.cli.options import Options
 
 if TYPE_CHECKING:
     from novikoff.tagging.conll import SentenceFile
@@ -15,42 +15,44 @@ if TYPE_CHECKING:
 USUAL = {2: "pos", 3: "chunking"}  # templates for files of so many columns
 
 
-def open_new(data: list[str], templates: str | None, reading: Reading) -> tuple[SentenceFile, str | None]:
-    """Files to learn from, and the name of templates that were chosen because nobody did."""
+def open_new(options: Options) -> tuple[SentenceFile, str | None]:
+    """Files to learn from, and the name of the default templates if none were given."""
     from novikoff.data.sources.bytestream import ByteStream
     from novikoff.tagging.conll import look, open_sentences
     from novikoff.tagging.templates import Templates
 
-    stream = ByteStream(data)
+    stream, templates = ByteStream(options.data), options.templates
     given = None if templates is None else Templates.read(templates)
     chosen = None
     if given is None:
-        format, width = look(stream, reading.format or "auto")
+        format, width = look(stream, options.format or "auto")
         if format == "conllu":
             chosen = "pos"
-        elif format == "conll" and reading.label is None:
+        elif format == "conll" and options.label is None:
             chosen = USUAL.get(width)
         if format == "conll" and chosen is None and width:
             stream.close()
             raise ValueError(
                 f"{stream.name}: nothing says which features to make of its {_columns(width)}: give "
-                "--templates, a file with a template a line or the name of ready-made ones."
+                "--templates, a file with one template per line or the name of ready-made ones."
             )
         given = None if chosen is None else Templates.named(chosen)
-    return open_sentences(stream, given, format=reading.format or "auto", label=reading.label), chosen
+    return open_sentences(stream, given, format=options.format or "auto", label=options.label), chosen
 
 
 def _columns(n: int) -> str:
     return "one column" if n == 1 else f"{n} columns"
 
 
-def open_for(tagger: Tagger, data: list[str], reading: Reading, *, labelled: bool | None) -> SentenceFile:
-    """Files to be tagged. What they look like is remembered from those that the tagger was made of."""
+def open_for_tagger(
+    tagger: Tagger, data: list[str], options: Options, *, labelled: bool | None
+) -> SentenceFile:
+    """Files for a tagger to read, with the layout of those that it was made from."""
     from novikoff.data.sources.bytestream import ByteStream
     from novikoff.tagging.conll import look, open_sentences
 
     stream, templates = ByteStream(data), templates_of(tagger)
-    format, width = look(stream, reading.format or "auto")
+    format, width = look(stream, options.format or "auto")
     attributes = format == "crfsuite"
     if width and attributes != (templates is None):
         stream.close()
@@ -64,8 +66,8 @@ def open_for(tagger: Tagger, data: list[str], reading: Reading, *, labelled: boo
     return open_sentences(
         stream,
         templates,
-        format=reading.format or "auto",
-        label=reading.label,
+        format=options.format or "auto",
+        label=options.label,
         labelled=labelled,
         like=like,
     )

@@ -1,4 +1,4 @@
-"""How good a tagger is, in words."""
+"""The figures of a tagger, in lines of text."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def headlines(scores: TagScores) -> list[str]:
     return lines
 
 
-def lines(scores: TagScores) -> list[str]:
-    """All there is to say."""
+def score_lines(scores: TagScores) -> list[str]:
+    """All figures."""
     out = headlines(scores)
     if scores.unknown:
         most = ", ".join(f"{label!r} ({n:,})" for label, n in scores.unknown.most_common(5))

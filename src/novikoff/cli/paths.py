@@ -1,11 +1,11 @@
-"""Where a model goes, and what must not be lost there."""
+"""Where files go, and what must not be overwritten there."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-import typer
+from novikoff.cli.options import UsageError
 
 
 def default_path(first_file: str) -> Path:
@@ -27,19 +27,25 @@ def default_path(first_file: str) -> Path:
     return path.with_name(path.name + ".novikoff")
 
 
-def check_writable(path: Path, option: str = "--model") -> None:
-    """Refuse, before any work, what could not be written or would overwrite something else."""
+def check_writable(path: Path, option: str) -> None:
+    """Refuse, before any work, a file that could not be written."""
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {str(path.parent)!r}.", option)
+    if path.is_dir():
+        raise UsageError(f"{str(path)!r} is a folder, expected a file's name.", option)
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(13, "No permission to write in this folder", str(path.parent))
+
+
+def model_path(path: Path | None, first_file: str) -> Path:
+    """Where a model goes, refusing what could not be written or would overwrite something else."""
     from novikoff.modelfile.container import kind_of_file
 
-    parent = path.parent
-    if not parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {str(parent)!r}.", param_hint=option)
-    if path.is_dir():
-        raise typer.BadParameter(f"{str(path)!r} is a folder, expected a file's name.", param_hint=option)
-    if not os.access(parent, os.W_OK):
-        raise PermissionError(13, "No permission to write in this folder", str(parent))
+    path = path or default_path(first_file)
+    check_writable(path, "--model")
     if path.exists() and kind_of_file(path) is None:
         raise ValueError(
-            f"{path} exists and is no novikoff file, so it is not overwritten: name another by {option}, or "
+            f"{path} exists and is no novikoff file, so it is not overwritten: name another by --model, or "
             "remove it first."
         )
+    return path
