@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hindsight import DATA
-from novikoff.kernel import dual_training as dualtraining
+from novikoff.kernel import verdict as dualtraining
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import NamedKernel
 from novikoff.training.plan import Plan

@@ -17,8 +17,8 @@ from novikoff import KernelPerceptron, open_source
 from novikoff.cli.app import make_app
 from novikoff.data.labels import StreamClasses
 from novikoff.kernel import budget_streaming as budgetstreaming
-from novikoff.kernel.fitting import KernelSettings
 from novikoff.kernel.kernels import Spread
+from novikoff.kernel.settings import KernelSettings
 from novikoff.parameters.table import KERNEL_PARAMETERS
 from novikoff.reference.budget import POLICIES
 from novikoff.training.plan import Plan

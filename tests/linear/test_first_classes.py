@@ -32,7 +32,7 @@ from novikoff import (
 )
 from novikoff.data.labels import StreamClasses, precedes
 from novikoff.kernel import budget_streaming as budgetstreaming
-from novikoff.kernel.fitting import KernelSettings
+from novikoff.kernel.settings import KernelSettings
 from novikoff.modelfile.container import read_file, write_file
 from novikoff.parameters.table import KERNEL_PARAMETERS, RULES, TIES
 from novikoff.reference.budget import POLICIES

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from novikoff.data.scaling import Scaling
     from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
-    from novikoff.kernel.fitting import Fitted, KernelSettings
     from novikoff.kernel.model import KernelModel
+    from novikoff.kernel.settings import Fitted, KernelSettings
     from novikoff.training.plan import Plan
     from novikoff.training.run import Run
 
@@ -131,7 +131,7 @@ def learn(
 
 
 def _settings(kernels: Kernels, learning: Learning) -> KernelSettings:
-    from novikoff.kernel.fitting import KernelSettings
+    from novikoff.kernel.settings import KernelSettings
 
     return KernelSettings(
         kernel=kernels.kernel,
@@ -159,7 +159,7 @@ def _from_memory(
 ) -> tuple[Fitted, Scaling | None, Run]:
     from novikoff.data.arrays import read_matrix
     from novikoff.data.sources.block import by_name
-    from novikoff.kernel.dual_training import sound
+    from novikoff.kernel.verdict import sound
     from novikoff.training.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)

@@ -23,8 +23,8 @@ import scipy.sparse as sp
 from novikoff import _core
 from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.threads import threads
-from novikoff.exact.outward import root_up
 from novikoff.kernel.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows, in_parallel
+from novikoff.outward import root_up
 from novikoff.training.averaging import per_visit
 from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
 

@@ -20,8 +20,8 @@ from novikoff.data.sources.progress import Watch
 from novikoff.data.sources.source import Source
 from novikoff.kernel import budget_training as budgettraining
 from novikoff.kernel.budget import BudgetLearner
-from novikoff.kernel.fitting import KernelSettings
 from novikoff.kernel.kernels import Spread
+from novikoff.kernel.settings import KernelSettings
 from novikoff.training import loop
 from novikoff.training.examples import Visit
 from novikoff.training.plan import Plan

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.exact.outward import LARGEST, UNIT, margin_down
 from novikoff.kernel.budget import BudgetLearner
 from novikoff.kernel.kernels import PrecomputedKernel
+from novikoff.outward import LARGEST, UNIT, margin_down
 from novikoff.training import loop
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run

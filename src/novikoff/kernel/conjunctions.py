@@ -19,9 +19,9 @@ from novikoff import _core
 from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.sources.block import BadValue
 from novikoff.data.threads import threads
-from novikoff.exact.outward import UNIT, margin_down, root_up
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
+from novikoff.outward import UNIT, margin_down, root_up
 from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 

@@ -22,9 +22,9 @@ import scipy.sparse as sp
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, with_one_index_width
 from novikoff.data.threads import threads
-from novikoff.exact.outward import LARGEST, root_up
-from novikoff.exact.outward import UNIT as EPSILON
 from novikoff.kernel.kernels import UNIT, Kernel, Panel, Rows, in_parallel
+from novikoff.outward import LARGEST, root_up
+from novikoff.outward import UNIT as EPSILON
 from novikoff.training.averaging import per_visit
 from novikoff.training.weights import Enclosure, Floats, Ints
 

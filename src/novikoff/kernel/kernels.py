@@ -23,8 +23,8 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, rows_of
 from novikoff.data.sources.block import BadValue
-from novikoff.exact.outward import UNIT as EPSILON
-from novikoff.exact.outward import root_up
+from novikoff.outward import UNIT as EPSILON
+from novikoff.outward import root_up
 from novikoff.training.weights import Floats
 
 Rows = npt.NDArray[np.int64]

@@ -16,11 +16,11 @@ from novikoff.data.sources.features import Features
 from novikoff.data.text_labels import taken
 from novikoff.kernel import budget_state as budgetstate
 from novikoff.kernel import dual_state as dualstate
-from novikoff.kernel import fitting as kernelfitting
+from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.dual_training import sound
-from novikoff.kernel.fitting import Fitted
 from novikoff.kernel.kernels import PrecomputedKernel
+from novikoff.kernel.settings import Fitted
+from novikoff.kernel.verdict import sound
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, is_of_kernels, read_model, write_file
 from novikoff.parameters.table import PREDICT_WITH
@@ -79,7 +79,7 @@ class KernelModel:
 
     def __post_init__(self) -> None:
         if self.predict_with is None:
-            self.predict_with = kernelfitting.way_of(self.dual, None)
+            self.predict_with = kernel_settings.way_of(self.dual, None)
 
     # -- what it says of itself
     @property
@@ -91,7 +91,7 @@ class KernelModel:
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return kernelfitting.report(self.dual, self.run, self.name, self.order, self.n_features)
+        return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
 
     @property
     def history(self) -> list[Record]:
@@ -118,7 +118,7 @@ class KernelModel:
 
     def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[Ints, Floats]:
         """Both at once."""
-        scores = kernelfitting.scores(self.dual, self._rows(X), self.predict_with, n_jobs)
+        scores = kernel_settings.scores(self.dual, self._rows(X), self.predict_with, n_jobs)
         return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:

@@ -19,13 +19,13 @@ from novikoff.data.arrays import as_objects
 from novikoff.data.labels import Classes, StreamClasses
 from novikoff.data.sources.source import Source
 from novikoff.kernel import budget_streaming as budgetstreaming
-from novikoff.kernel import fitting as kernelfitting
+from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.dual_training import margin_upper, sound
-from novikoff.kernel.fitting import Fitted, KernelSettings, parameters_of
 from novikoff.kernel.kernels import BY_NAME, PrecomputedKernel, Rows
 from novikoff.kernel.model import KernelModel
+from novikoff.kernel.settings import Fitted, KernelSettings, parameters_of
 from novikoff.kernel.state import kernel_state
+from novikoff.kernel.verdict import margin_upper, sound
 from novikoff.parameters.table import (
     KERNEL_PARAMETERS,
     check_parameters,
@@ -399,7 +399,7 @@ class KernelPerceptron(RowClassifier):
         with turns_of(self).reading:
             check_is_fitted(self)
             name = type(self).__name__
-            report = kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
+            report = kernel_settings.report(self._dual, self._run, name, self.order, self.n_features_in_)
             return replace(
                 report, n_classes=len(self.classes_)
             )  # the model has room for two, if one is known
@@ -435,7 +435,7 @@ class KernelPerceptron(RowClassifier):
                 model,
                 self.classes_,
                 self._features(self.n_features_in_),
-                predict_with=kernelfitting.way_of(model, self.predict_with),
+                predict_with=kernel_settings.way_of(model, self.predict_with),
                 parameters=params | {"callback": None},
                 run=self._run,
                 name=type(self).__name__,
@@ -465,7 +465,7 @@ class KernelPerceptron(RowClassifier):
         said = parameters_of(model.dual)  # what was learned with has the last word
         if isinstance(params.get("gamma"), str):
             said.pop("gamma", None)
-        if params.get("predict_with") is not None or model.predict_with != kernelfitting.way_of(
+        if params.get("predict_with") is not None or model.predict_with != kernel_settings.way_of(
             model.dual, None
         ):
             said["predict_with"] = model.predict_with
@@ -484,7 +484,7 @@ class KernelPerceptron(RowClassifier):
     def _scores(self, X: Any) -> Floats:
         X = self._sound(self._checked(X))
         KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
-        return kernelfitting.scores(self._dual, X, self.predict_with, self.n_jobs)
+        return kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs)
 
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.exact.outward import ceil_count, floor_count
+from novikoff.outward import ceil_count, floor_count
 from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, number, plain, with_commas
 from novikoff.proof.problem import Problem, read_problem
 

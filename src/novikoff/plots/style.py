@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.exact.outward import ceil_count
+from novikoff.outward import ceil_count
 
 Floats = npt.NDArray[np.float64]
 

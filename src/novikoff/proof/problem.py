@@ -27,7 +27,7 @@ from novikoff import _core
 from novikoff.data.arrays import in_order, is_sparse, read_matrix, rows_of
 from novikoff.data.labels import Labels, number
 from novikoff.data.targets import read_labels, read_weights
-from novikoff.exact.outward import UNIT, margin_down, root_up
+from novikoff.outward import UNIT, margin_down, root_up
 from novikoff.parameters.table import PARAMETERS
 from novikoff.proof import folding
 from novikoff.training.weights import (

@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.exact.outward import UNIT, at_least, at_most, margin_down
+from novikoff.outward import UNIT, at_least, at_most, margin_down
 from novikoff.structured.problem import Structure, Violation
 from novikoff.structured.weights import Learner, learner_for
 from novikoff.training import loop

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from novikoff.data.rounding import exact_doubles, nearest_double
 from novikoff.data.zero_tables import Rows, copied, is_large, spread, used_rows, zeros
-from novikoff.exact.outward import UNIT, root_up
+from novikoff.outward import UNIT, root_up
 from novikoff.training.averaging import mean_weights
 from novikoff.training.weights import Enclosure, enclosed_square
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import generator
 from novikoff.data.labels import Classes
-from novikoff.exact.outward import root_up
+from novikoff.outward import root_up
 from novikoff.parameters.table import TAGGER_PARAMETERS, Parameter, check_parameters, said_by_file
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging

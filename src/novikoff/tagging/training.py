@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.data.threads import threads
-from novikoff.exact.outward import UNIT, at_least, at_most, margin_down, root_up
+from novikoff.outward import UNIT, at_least, at_most, margin_down, root_up
 from novikoff.tagging.chain import ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
 from novikoff.training import loop

@@ -21,7 +21,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import rows_of
-from novikoff.exact.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
+from novikoff.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import as_vector, by_row, length, stepped, unit_bracket
 from novikoff.proof.maxmargin import ORIGIN, MaxMargin

@@ -15,7 +15,7 @@ import numpy as np
 from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import LabelRuns, as_text
 from novikoff.data.sources.features import Features
-from novikoff.exact.outward import at_least, at_most, ceil_text, floor_text, up
+from novikoff.outward import at_least, at_most, ceil_text, floor_text, up
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, stepped, unit_bracket
 from novikoff.proof.maxmargin import MaxMargin, solve
@@ -194,18 +194,18 @@ class Diagnosis:
         return {name: _sayable(value) for name, value in said.items()}
 
     def __str__(self) -> str:
-        from novikoff.theory.telling import as_text
+        from novikoff.theory.diagnosis_text import as_text
 
         return as_text(self)
 
     def to_html(self, *, pictures: bool | None = None) -> str:
         """A page that needs nothing else; with `pictures`, or where matplotlib is there, with them."""
-        from novikoff.theory.telling import as_page
+        from novikoff.theory.diagnosis_text import as_page
 
         return as_page(self, pictures)
 
     def _repr_html_(self) -> str:
-        from novikoff.theory.telling import as_fragment
+        from novikoff.theory.diagnosis_text import as_fragment
 
         return as_fragment(self)
 

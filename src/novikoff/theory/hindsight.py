@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.data.arrays import is_sparse
-from novikoff.exact.outward import ceil_text, floor_text, up
+from novikoff.outward import ceil_text, floor_text, up
 from novikoff.proof.folding import times
 from novikoff.proof.geometry import as_vector, by_row, length
 from novikoff.proof.problem import Problem, one_blas_thread, read_problem

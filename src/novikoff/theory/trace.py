@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, row_bytes, rows_of
-from novikoff.exact.outward import at_most, ceil_text, margin_down, root_up, up
+from novikoff.outward import at_most, ceil_text, margin_down, root_up, up
 from novikoff.proof import wholes
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, direction, length, stepped, unit_bracket

@@ -20,7 +20,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.data.arrays import check_mapped, in_order, row_bytes, rows_of
 from novikoff.data.threads import threads
-from novikoff.exact.outward import UNIT, down, margin_down
+from novikoff.outward import UNIT, down, margin_down
 from novikoff.training import loop
 from novikoff.training.examples import (
     CALL_BYTES,

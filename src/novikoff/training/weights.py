@@ -21,7 +21,7 @@ from novikoff import _core
 from novikoff.data.arrays import first_not_finite, in_order, rows_of
 from novikoff.data.threads import threads
 from novikoff.data.zero_tables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
-from novikoff.exact.outward import LARGEST, UNIT, root_up
+from novikoff.outward import LARGEST, UNIT, root_up
 from novikoff.training.averaging import mean_weights
 from novikoff.training.ledger import Ledger
 

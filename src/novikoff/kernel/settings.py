@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.kernel import budget_training as budgettraining
-from novikoff.kernel import dual_training as dualtraining
+from novikoff.kernel import verdict as dualtraining
 from novikoff.kernel.budget import BudgetLearner, budget_learner, own_generator
 from novikoff.kernel.conjunctions import MonotoneConjunction
 from novikoff.kernel.dual_model import DualModel

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from novikoff.data.arrays import in_order, rows_of
-from novikoff.exact.outward import at_least, at_most, margin_down
 from novikoff.kernel.budget import BudgetLearner
 from novikoff.kernel.conjunctions import ConjunctionLearner, MonotoneConjunction
 from novikoff.kernel.dual import PART, DualLearner
 from novikoff.kernel.dual_model import DualModel
+from novikoff.outward import at_least, at_most, margin_down
 from novikoff.training import loop
 from novikoff.training.linear import scan
 from novikoff.training.plan import Plan

@@ -8,7 +8,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from novikoff.exact.outward import ceil_count, floor_count
+from novikoff.outward import ceil_count, floor_count
 from novikoff.proof.verdicts import Inseparable
 
 if TYPE_CHECKING:
