@@ -28,7 +28,7 @@ from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
 from novikoff.parameters.table import FILE_PARAMETERS
-from novikoff.training.examples import Visit
+from novikoff.training.examples import Batch
 from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.plan import Plan
 from novikoff.training.streaming import Learned, fit
@@ -318,7 +318,7 @@ class _Rows:
         assert block.labels is not None
         return self.classes.find(block.labels, block.where)
 
-    def visit(self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None) -> Visit:
+    def visit(self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None) -> Batch:
         """The rows of a block that are not held out."""
         X = block.X if scaling is None else scaling.transform(block.X)
         weights, kept = block.weights, fold != part
@@ -331,7 +331,7 @@ class _Rows:
         if weights is not None:
             kept &= weights > 0
         order = np.flatnonzero(kept)
-        return Visit(X, rows_of(X), labels, weights, order, 0, len(order), block.where)
+        return Batch(X, rows_of(X), labels, weights, order, 0, len(order), block.where)
 
     def held(
         self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None
@@ -377,7 +377,7 @@ class _Run:
     def begin_epoch(self) -> None:
         self._began = {k: learner.native.updates for k, learner in enumerate(self.model.learners)}
 
-    def visit(self, visit: Visit, first: bool) -> None:
+    def visit(self, visit: Batch, first: bool) -> None:
         for learner, call in native_calls(self.model, visit, self._settled_at, first=first):
             check_outcome(learner, visit, call())
 

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from novikoff.data.scaling import Scaling
     from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
+    from novikoff.kernel.budget_streaming import BudgetStreamTrainer
+    from novikoff.kernel.budget_training import BudgetTrainer
     from novikoff.kernel.model import KernelModel
-    from novikoff.kernel.settings import Fitted, KernelSettings
+    from novikoff.kernel.settings import KernelSettings
+    from novikoff.kernel.trainer import KernelTrainer
     from novikoff.training.plan import Plan
-    from novikoff.training.run import Run
 
 LINEAR_ONLY = (
     *("rule", "average", "margin", "C", "intercept_scaling", "class_weight", "weight"),
@@ -108,16 +110,22 @@ def learn(
 ) -> KernelModel:
     """Learn from all rows at once, or block by block."""
     from novikoff.kernel.model import KernelModel
+    from novikoff.training.loop import train
 
     settings = _settings(kernels, learning)
-    dual: Fitted
+    trainer: KernelTrainer | BudgetTrainer | BudgetStreamTrainer
     if in_memory:
-        dual, scaling, run = _from_memory(source, classes, settings, learning.scale, plan, watch)
+        trainer, scaling = _in_memory(source, classes, settings, learning.scale, plan, watch)
+        run = train(trainer, plan)
+        dual = settings.fitted(trainer, run)
     else:
-        from novikoff.kernel import budget_streaming as budgetstreaming
+        from novikoff.kernel import budget_streaming
 
-        learned = budgetstreaming.fit(source, classes, settings, plan, scale=learning.scale, watch=watch)
-        dual, scaling, run = learned.learner, learned.scaling, learned.run
+        trainer = budget_streaming.trainer_of(
+            source, classes, settings, plan, scale=learning.scale, watch=watch
+        )
+        run = train(trainer, plan)
+        dual, scaling = trainer.fitted(run), trainer.examples.scaling
     return KernelModel(
         dual,
         classes.labels,
@@ -149,17 +157,17 @@ def _settings(kernels: Kernels, learning: Learning) -> KernelSettings:
     )
 
 
-def _from_memory(
+def _in_memory(
     source: Source,
     classes: StreamClasses,
     settings: KernelSettings,
     scale: str | None,
     plan: Plan,
     watch: Watch | None,
-) -> tuple[Fitted, Scaling | None, Run]:
+) -> tuple[KernelTrainer | BudgetTrainer, Scaling | None]:
     from novikoff.data.arrays import read_matrix
     from novikoff.data.sources.block import by_name
-    from novikoff.kernel.verdict import sound
+    from novikoff.training.linear import sound
     from novikoff.training.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)
@@ -168,5 +176,5 @@ def _from_memory(
         raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
     classes.check_two(source.name)
     with by_name(examples.where, source.features):
-        dual, run = settings.fit(sound(read_matrix(X)), labels, classes.n_classes, plan)
-    return dual, examples.scaling, run
+        trainer = settings.trainer(sound(read_matrix(X)), labels, classes.n_classes, plan)
+    return trainer, examples.scaling

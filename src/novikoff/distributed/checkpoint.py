@@ -8,6 +8,7 @@ digest of what it holds, made where it lies.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ import numpy as np
 from novikoff.data.state import pack_rows, unpack_rows
 from novikoff.distributed.mixing import Method, Standing, Table
 from novikoff.modelfile.checks import MOST, count, digest_of_rows, fact, number
-from novikoff.training.checkpoint import Keeping
+from novikoff.training.checkpoint import CheckpointFile
 from novikoff.training.run import Record, Run
 from novikoff.training.state import records
+
+CHANGE_NOTHING = ("client", "checkpoint", "n_jobs", "verbose", "callback", "n_shards")  # of the outcome
 
 
 @dataclass
@@ -35,7 +38,7 @@ class MixingState:
 
 
 @dataclass
-class MixingCheckpoint(Keeping):
+class MixingCheckpoint(CheckpointFile):
     """Where a fit by mixing is kept after every epoch.
 
     Parameters
@@ -56,7 +59,7 @@ class MixingCheckpoint(Keeping):
             "epoch": standing.epoch,
             "parts": list(standing.parts),
             "settled": sorted(standing.settled),
-            "orders": [_sayable(order) for order in state.orders],
+            "orders": [_as_json(order) for order in state.orders],
             "history": state.history,
             "converged": run.converged,
             "mixed": run.mixed,
@@ -94,7 +97,7 @@ class MixingCheckpoint(Keeping):
             shuffled_in_blocks=count(facts, "shuffled_in_blocks"),
         )
         standing = Standing(count(facts, "epoch"), parts, frozenset(fact(facts, "settled", list)))
-        orders = [_heard(order) for order in fact(facts, "orders", list)]
+        orders = [_from_json(order) for order in fact(facts, "orders", list)]
         known = (
             None if facts.get("seen") is None else digest_of_rows(facts, "seen")
         )  # not in an earlier version's
@@ -102,6 +105,14 @@ class MixingCheckpoint(Keeping):
         weighted = "weighted" in facts and fact(facts, "weighted", bool)
         history = records(facts, lists=True)
         return MixingState(table, standing, orders, history, run, known, copies, weighted)
+
+
+def kept_in(folder: Any, parameters: dict[str, Any]) -> MixingCheckpoint | None:
+    """Where a fit that these parameters ask for is kept; None for nowhere."""
+    if folder is None:
+        return None
+    told = {name: value for name, value in parameters.items() if name not in CHANGE_NOTHING}
+    return MixingCheckpoint(Path(folder), told)
 
 
 def _counts(part: Any) -> dict[str, Any]:
@@ -117,14 +128,14 @@ def _counts(part: Any) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
 
 
-def _sayable(order: Any) -> Any:
+def _as_json(order: Any) -> Any:
     """Where a generator stands, as JSON can say it."""
     if isinstance(order, dict):
-        return {name: _sayable(value) for name, value in order.items()}
+        return {name: _as_json(value) for name, value in order.items()}
     return order.tolist() if isinstance(order, np.ndarray | np.generic) else order
 
 
-def _heard(order: Any) -> Any:
+def _from_json(order: Any) -> Any:
     if isinstance(order, dict):
-        return {name: _heard(value) for name, value in order.items()}
+        return {name: _from_json(value) for name, value in order.items()}
     return np.array(order, dtype=np.uint64) if isinstance(order, list) else order

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from novikoff.distributed.checkpoint import kept_in
 from novikoff.distributed.cluster import session
 from novikoff.distributed.estimator import OnCluster
 from novikoff.distributed.files import are_paths
-from novikoff.distributed.fitting import kept_in, learn
+from novikoff.distributed.rounds import trainer_of
 from novikoff.distributed.sentences import load_files, load_lists
 from novikoff.distributed.tagging_shard import ChainMethod
 from novikoff.parameters.table import DISTRIBUTED_TAGGER_PARAMETERS, check_parameters, default, document
 from novikoff.tagging import reading
 from novikoff.tagging.estimator import TaggerEstimator
 from novikoff.tagging.tagger import Tagger
+from novikoff.training.loop import train
 
 
 def _default(name: str) -> Any:
@@ -140,11 +142,9 @@ class DistributedTagger(OnCluster, TaggerEstimator):
                 shards = load_lists(own, X, y, features, *how)
             n_features = shards.features.n_columns
             method = ChainMethod(n_features, shards.allowed, bool(self.average), self.order)
-            begin = method.begin()
-            table, standing, run = learn(
-                own, shards.futures, method, begin, plan, self.mixing, checkpoint=kept
-            )
-        weights = method.weights(table, standing)
+            trainer = trainer_of(own, shards.futures, method, method.begin(), plan, self.mixing, kept)
+            run = train(trainer, trainer.plan, trainer.run)
+            weights = method.weights(trainer.bring(), trainer.standing)
         tagger = Tagger.of(shards.classes, shards.features, weights, weights.pairs(), run=run, **about)
         self._finish(tagger)
         if kept is not None:

@@ -20,11 +20,11 @@ from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import PrecomputedKernel
 from novikoff.kernel.settings import Fitted
-from novikoff.kernel.verdict import sound
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, is_of_kernels, read_model, write_file
 from novikoff.parameters.table import PREDICT_WITH
 from novikoff.training import state as training_state
+from novikoff.training.linear import sound
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Ints
@@ -38,7 +38,7 @@ class KernelModel:
 
     Parameters
     ----------
-    dual : novikoff.kernel.dual_model.DualModel or novikoff.kernel.budget.BudgetLearner
+    dual : novikoff.kernel.dual_model.DualModel or novikoff.kernel.budget.BudgetModel
         The supports, and the updates in their order or, with a budget, the coefficients: what predicts, and
         what goes on learning.
     classes : array of labels, in the model's order

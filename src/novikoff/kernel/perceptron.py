@@ -18,14 +18,14 @@ from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separ
 from novikoff.data.arrays import as_objects
 from novikoff.data.labels import Classes, StreamClasses
 from novikoff.data.sources.source import Source
-from novikoff.kernel import budget_streaming as budgetstreaming
+from novikoff.kernel import budget_streaming
 from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import BY_NAME, PrecomputedKernel, Rows
 from novikoff.kernel.model import KernelModel
 from novikoff.kernel.settings import Fitted, KernelSettings, parameters_of
 from novikoff.kernel.state import kernel_state
-from novikoff.kernel.verdict import margin_upper, sound
+from novikoff.kernel.summary import margin_upper
 from novikoff.parameters.table import (
     KERNEL_PARAMETERS,
     check_parameters,
@@ -34,11 +34,12 @@ from novikoff.parameters.table import (
     said_by_file,
     what_predicts,
 )
+from novikoff.training.linear import sound
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats
 
 
 def start(name: str) -> Any:
@@ -208,8 +209,10 @@ class KernelPerceptron(RowClassifier):
         with turns_of(self).learning:
             raw = X
             X, classes, labels, _ = self._read_all(X, y, None)
-            X = self._sound(X)
-            model, run = self._settings().fit(X, labels, len(classes), self._plan())
+            X, settings, plan = sound(X), self._settings(), self._plan()
+            trainer = settings.trainer(X, labels, len(classes), plan)
+            run = train(trainer, plan)
+            model = settings.fitted(trainer, run)
             self._set_features(raw, X)
             self._set_classes(Classes(classes))
             self._set_run(model, run)
@@ -254,10 +257,10 @@ class KernelPerceptron(RowClassifier):
                 )
             declared = None if classes is None else list(classes)
             plan, known = replace(self._plan(), order="cyclic"), StreamClasses(declared)
-            learned = budgetstreaming.fit(source, known, self._settings(), plan)
+            trainer = budget_streaming.trainer_of(source, known, self._settings(), plan)
+            run = train(trainer, plan, Run(as_given=True))
             self._set_source(source.features, source.features.n_columns, known.labels)
-            learned.run.as_given = True
-            self._set_run(learned.learner, learned.run)
+            self._set_run(trainer.fitted(run), run)
             self._warn_unless_separated()
             return self
 
@@ -279,17 +282,19 @@ class KernelPerceptron(RowClassifier):
             X = self._read(X, reset=not begun)
             y = self._read_labels(X, y)
             known, labels = self._meet(y, classes, begun=begun)
-            X, settings = self._sound(X), self._settings()
+            X, settings = sound(X), self._settings()
             if begun:
                 settings.check_unchanged(self._dual)
                 earlier = self._dual
             else:
                 earlier = settings.begin(X, max(len(known.labels), 2), generator(self.random_state))
-            model, run = settings.learn(earlier, X, labels, self.n_jobs, turned=self._turned(known))
+            plan = Plan(1, "cyclic", n_jobs=self.n_jobs)
+            trainer = settings.continuing(earlier, X, labels, plan, turned=self._turned(known))
+            run = train(trainer, plan, Run(as_given=True), judged=False)
             if not begun:
                 self._set_features(raw, X)
             self._set_classes(known)
-            self._set_run(model, run)
+            self._set_run(trainer.model(), run)
             return self
 
     def _settings(self) -> KernelSettings:
@@ -348,10 +353,6 @@ class KernelPerceptron(RowClassifier):
 
     def _set_features(self, raw: Any, X: Any) -> None:
         super()._set_features(raw, X if X.ndim == 2 else X[:, None])
-
-    def _sound(self, X: Any) -> Any:
-        """X with all values finite and, where sparse, in order."""
-        return X if X.ndim == 1 else sound(X)
 
     # -- what was learned ----------------------------------------------------------------------------
     def _fitted(self, name: str) -> Fitted:
@@ -481,15 +482,12 @@ class KernelPerceptron(RowClassifier):
         return self
 
     # -- predicting ----------------------------------------------------------------------------------
-    def _scores(self, X: Any) -> Floats:
-        X = self._sound(self._checked(X))
-        KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
-        return kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs)
-
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
-            scores = self._scores(X)
+            X = sound(self._checked(X))
+            KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
+            scores = kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs)
             return self._label(self._dual.winners(scores))
 
     def decision_function(self, X: Any) -> Any:
@@ -499,7 +497,9 @@ class KernelPerceptron(RowClassifier):
         each one's share of the votes. 'averaged' and 'last': s of the mean, and of the last, α.
         """
         with turns_of(self).reading:
-            scores = self._score(self._scores(X))
+            X = sound(self._checked(X))
+            KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
+            scores = self._score(kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs))
             return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def __sklearn_tags__(self) -> Any:

@@ -44,7 +44,7 @@ from novikoff.proof.verdicts import ByPair, Inseparable, Separable, Undecided, V
 from novikoff.proof.wholes import distance, least, margin, wholes
 from novikoff.proof.working_set import WorkingSet
 from novikoff.training.examples import ArrayExamples
-from novikoff.training.linear import Fitting
+from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record
@@ -402,7 +402,7 @@ class _Search:
         if problem.dimension < 5000:
             seen[bytes(8 * (model.learners[0].weights.size + model.learners[0].bias.size))] = 0
         examples = ArrayExamples(problem.X, problem.labels, None, plan, model)
-        run = train(Fitting(model, examples, plan), plan)
+        run = train(LinearTrainer(model, examples, plan), plan)
         pairs = np.concatenate([p for p, _ in counts]) if counts else np.zeros(0, dtype=np.int64)
         if len(pairs):
             which, times = np.unique(pairs, return_counts=True)

@@ -12,13 +12,13 @@ from novikoff.lazy import resolve
 if TYPE_CHECKING:
     from novikoff.structured.beam import BeamSearch as BeamSearch
     from novikoff.structured.chains import Chains as Chains
+    from novikoff.structured.features import Sparse as Sparse
     from novikoff.structured.matching import Matching as Matching
     from novikoff.structured.model import StructuredModel as StructuredModel
     from novikoff.structured.multiclass import Multiclass as Multiclass
     from novikoff.structured.problem import Problem as Problem
     from novikoff.structured.ranking import Ranking as Ranking
     from novikoff.structured.trees import DependencyTrees as DependencyTrees
-    from novikoff.structured.weights import Sparse as Sparse
 
 _HOMES = {
     "BeamSearch": "novikoff.structured.beam",
@@ -28,7 +28,7 @@ _HOMES = {
     "Multiclass": "novikoff.structured.multiclass",
     "Problem": "novikoff.structured.problem",
     "Ranking": "novikoff.structured.ranking",
-    "Sparse": "novikoff.structured.weights",
+    "Sparse": "novikoff.structured.features",
     "StructuredModel": "novikoff.structured.model",
 }
 

@@ -15,7 +15,7 @@ from novikoff.classifier import generator
 from novikoff.data.labels import Classes
 from novikoff.outward import root_up
 from novikoff.parameters.table import TAGGER_PARAMETERS, Parameter, check_parameters, said_by_file
-from novikoff.tagging import reading
+from novikoff.tagging import reading, summary
 from novikoff.tagging import training as tagging
 from novikoff.tagging.sequences import Floats
 from novikoff.tagging.tagger import Tagger
@@ -63,8 +63,8 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_epochs_ = len(run.history)
         self.n_mistakes_, self.n_updates_ = counts.mistakes, counts.updates
         self.converged_, self.verdict_ = run.converged, run.verdict
-        self.radius_ = root_up(tagging.radius_square(counts)[1])
-        self.margin_, self.margin_upper_ = run.margin, tagging.margin_upper(counts, run)
+        self.radius_ = root_up(summary.radius_square(counts)[1])
+        self.margin_, self.margin_upper_ = run.margin, summary.margin_upper(counts, run)
         self.training_errors_ = run.training_errors
 
     def _finish(self, tagger: Tagger) -> Self:

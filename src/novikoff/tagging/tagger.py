@@ -21,6 +21,7 @@ from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.sequences import Floats, Sequences
+from novikoff.tagging.summary import summarize
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
@@ -106,7 +107,7 @@ class Tagger:
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return tagging.summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
+        return summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
 
     @made_once
     def scorer(self) -> Scorer:
@@ -165,12 +166,12 @@ class Tagger:
         The largest of each row is the score of the best labelling of all. −∞ stands where nothing is allowed.
         """
         x = self.sequences(X)
-        return x.parts(tagging.through(self.scorer, x, n_jobs))
+        return x.parts(tagging.max_marginals(self.scorer, x, n_jobs))
 
     def margins(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
         """For each token, by how much the best labelling beats the best that has another label there."""
         x = self.sequences(X)
-        scores = tagging.through(self.scorer, x, n_jobs)
+        scores = tagging.max_marginals(self.scorer, x, n_jobs)
         if scores.shape[1] < 2:
             return x.parts(np.full(len(scores), np.inf))
         top = np.partition(scores, -2, axis=1)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data.arrays import first_not_finite, in_order, rows_of
-from novikoff.data.threads import threads
+from novikoff.data.threads import results, threads
 from novikoff.data.zero_tables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.outward import LARGEST, UNIT, root_up
 from novikoff.training.averaging import mean_weights
@@ -363,14 +363,9 @@ class Scorer:
         jobs = threads(n_jobs)
         # A native learner counts its fallbacks, so every thread has one of its own.
         cuts = np.linspace(0, n, min(jobs, max(n // 1000, 1)) + 1).astype(int).tolist()
-        parts = list(pairwise(cuts))
-        if len(parts) == 1:
-            outcomes = [loop(self._native.view(), rows, 0, n, out)]
-        else:
-            with ThreadPoolExecutor(len(parts)) as pool:
-                outcomes = list(pool.map(lambda p: loop(self._native.view(), rows, *p, out), parts))
+        calls = [partial(loop, self._native.view(), rows, *part, out) for part in pairwise(cuts)]
         try:
-            for problem, row in outcomes:
+            for problem, row in results(calls, len(calls)):
                 raise_problem(problem, row, X)
         except UnsortedIndices:
             self._run(loop, in_order(X), out, n_jobs)

@@ -110,6 +110,7 @@ def _learn(
 ) -> Tagger:
     from novikoff.data.sources.progress import Progress
     from novikoff.tagging import fitting, reading
+    from novikoff.training.loop import train
 
     started = time.monotonic()
 
@@ -121,7 +122,7 @@ def _learn(
     features = reading.begin(source.templates, learning.hash_bits)
     x, labels, classes = source.read(features, tell)
     assert labels is not None
-    return fitting.train(
+    trainer, features = fitting.trainer_of(
         features,
         x,
         labels,
@@ -130,9 +131,9 @@ def _learn(
         average=learning.average,
         transitions=learning.transitions,
         min_count=learning.min_count,
-        parameters=made,
-        order=learning.order,
     )
+    run = train(trainer, plan)
+    return fitting.fitted(trainer, features, classes, run, parameters=made, order=learning.order)
 
 
 def _show(learned: Tagger, path: Path, tested: TagScores | None, chosen: str | None, out: Output) -> None:
