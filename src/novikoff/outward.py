@@ -129,6 +129,18 @@ def ceil_count(value: float, *, whole: float = 100, most: float = 1e7, digits: i
     return f"{math.ceil(value):,}" if whole <= value < most else ceil_text(value, digits)
 
 
+def count_text(value: float) -> str:
+    """A count, or a mean of counts, to the nearest of the numbers that people write.
+
+    >>> count_text(5.0), count_text(1234567.0), count_text(0.00012345), count_text(math.nan)
+    ('5', '1,234,567', '0.0001234', '?')
+    """
+    if not math.isfinite(value):
+        return "?"
+    whole = 100 <= abs(value) < 1e9 or (value == round(value) and abs(value) < 1e9)
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
+
+
 def _text(value: float, digits: int, rounding: str) -> str:
     if not math.isfinite(value) or not value:
         return f"{value:g}"

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import rows_of
+from novikoff.data.arrays import rows_of, some_rows
 from novikoff.data.labels import Ints, StreamClasses, as_text, counts_of
 from novikoff.data.scaling import ColumnSums, Scaling
-from novikoff.data.sources.block import Block, Floats, Matrix, rows_at
+from novikoff.data.sources.block import Block, Floats, Matrix
 from novikoff.data.sources.bytestream import check_whole
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
@@ -276,7 +276,7 @@ class _Rows:
                 counts[part].update({as_text(label): n for label, n in counts_of(labels[here]).items()})
             for part in range(self.parts if measured else 0):
                 rest = np.flatnonzero(fold != part)
-                self._sums[part].add(rows_at(block.X, rest), partial(_where, block, rest))
+                self._sums[part].add(some_rows(block.X, rest), partial(_where, block, rest))
         self.held_out = [counts[part].total() for part in range(self.parts)]
         learned = [
             sum((c for k, c in enumerate(counts) if k != part), Counter()) for part in range(self.parts)
@@ -341,7 +341,7 @@ class _Rows:
         if block.weights is not None:
             here &= block.weights > 0
         rows = np.flatnonzero(here)
-        X = rows_at(block.X, rows)
+        X = some_rows(block.X, rows)
         return X if scaling is None else scaling.transform(X), labels[rows]
 
 

@@ -36,6 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data.arrays import is_sparse
+from novikoff.proof.clock import Clock, TimeUp
 from novikoff.proof.maxmargin import solve
 from novikoff.proof.opposites import opposite_rows, signs_of, zero_row
 from novikoff.proof.problem import Pairs, Problem, read_problem
@@ -64,28 +65,6 @@ FEWEST = 10_000  # z whose sum is taken in whole numbers
 DIGITS = 2.0**-48  # what is taken off a bound for the rounding on the way to it
 NEAR = 1e-6  # beside ‖u‖·R: a smallest u·z below which u is wrong, and not only rounded
 TINY = 2.0**-900  # a margin below which whole numbers measure it
-
-
-class _TimeUp(Exception):
-    """The time given is over."""
-
-
-class _Clock:
-    def __init__(self, limit: float | None) -> None:
-        self.end = math.inf if limit is None else time.monotonic() + limit
-
-    @property
-    def left(self) -> float:
-        return self.end - time.monotonic()
-
-    def tick(self) -> None:
-        if self.left <= 0:
-            raise _TimeUp
-
-    def part(self, share: float) -> _Clock:
-        """A clock that has this share of what is left."""
-        left = self.left
-        return _Clock(None if math.isinf(left) else max(left * share, 0.0))
 
 
 def separability(
@@ -164,7 +143,7 @@ def decide(
         raise ValueError(f"ties={ties!r} is not possible: expected 'positive' or 'mistake'.")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} is not possible: expected a positive number of seconds.")
-    search = _Search(replace(problem, weights=None), ties, _Clock(time_limit), watch)
+    search = _Search(replace(problem, weights=None), ties, Clock(time_limit), watch)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # floats suggest, and do not decide
         return search.run(start)
 
@@ -172,7 +151,7 @@ def decide(
 class _Search:
     """One verdict under way, and what is known so far."""
 
-    def __init__(self, problem: Problem, ties: str, clock: _Clock, watch: Watch | None) -> None:
+    def __init__(self, problem: Problem, ties: str, clock: Clock, watch: Watch | None) -> None:
         self.problem, self.ties, self.clock, self.watch = problem, ties, clock, watch
         self.scaled, self.power = problem.equilibrated()  # what floats look at
         n, k = problem.n_rows, problem.n_classes
@@ -205,7 +184,7 @@ class _Search:
                 if found is not None:
                     return self.with_pairs(found)
             reason = "floats are too coarse for it, and it is too large for the exact method"
-        except _TimeUp:
+        except TimeUp:
             pass
         except KeyboardInterrupt:
             reason, interrupted = "interrupted", True
@@ -487,7 +466,7 @@ class _Search:
             )  # fmt: skip
             # half of the time for the pairs, shared fairly; the other half for all classes together
             share = 0.5 / (len(both) - number) if result is None else 1 / (len(both) - number)
-            search = _Search(part, self.ties, self.clock.part(share), None)
+            search = _Search(part, self.ties, Clock(self.clock.part(share)), None)
             self.say(f"classes {name[0]} and {name[1]}", number / len(both))
             verdict = search.run(None)
             self.by_pair[name] = verdict.verdict
@@ -571,11 +550,11 @@ class _Search:
             z = z.toarray() if is_sparse(z) else z
             try:
                 return not isinstance(alternative(to_integers(z), strict, self.clock.tick), Relation)
-            except _TimeUp:
+            except TimeUp:
                 return None
         nonzero = np.flatnonzero(signs_of(problem.X))
         if len(nonzero) < problem.n_rows:  # a row of zeros is always at a tie, and these ties are no mistakes
-            verdict = _Search(problem.some(nonzero), self.ties, self.clock.part(0.9), None).run(None)
+            verdict = _Search(problem.some(nonzero), self.ties, Clock(self.clock.part(0.9)), None).run(None)
             return verdict.consistent
         return None
 

@@ -132,9 +132,9 @@ class StructuredModel:
                 problem = home.from_state(checks.fact(said, "state", dict))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise ValueError(f"its {kind} does not fit together ({error!r})") from None
-        learner = weights_from_state(checks.fact(facts, "weights", dict), checks.sub("weights", arrays))
+        learner = weights_from_state(*checks.part(facts, arrays, "weights"))
         parameters = checks.fact(facts, "parameters", dict)
-        run = training_state.run_from_state(checks.fact(facts, "run", dict), checks.sub("run", arrays))
+        run = training_state.run_from_state(*checks.part(facts, arrays, "run"))
         if learner.dropped is None and parameters.get("early_stopping") is False:
             learner.dropped = 0  # a file of an earlier version: only early stopping puts weights back
         weights = learner.averaged() if parameters.get("average") is True else learner.weights

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -253,9 +254,7 @@ class Tagger:
     def from_state(cls, facts: Facts, arrays: Arrays, *, trust_patterns: bool = False) -> Tagger:
         """The tagger that a file's facts and arrays say; a ValueError where they do not fit together."""
         n = checks.count(facts, "n_labels", 1, 1 << 20)
-
-        def part(name: str) -> tuple[Facts, Arrays]:
-            return checks.fact(facts, name, dict), checks.sub(name, arrays)
+        part = partial(checks.part, facts, arrays)
 
         def numbers(name: str, kind: Any, shape: tuple[int | None, ...]) -> Any:
             return checks.array(_widened(arrays, name, kind), name, kind, shape)

@@ -25,35 +25,16 @@ LEAST = 2.0**-500  # a value of a feature; what is smaller leaves ‖w‖ and R 
 CALL_WORK = 2e8  # multiplications of one native call: a part of a second, then Python may interrupt
 
 
-# ---- one epoch ---------------------------------------------------------------------------------------
 def epoch(weights: ChainWeights, x: Sequences, labels: Ids, order: Offsets | None = None) -> None:
     """Visit every sentence once, or those of `order` in its order, going on from `weights` in place.
 
     The arrays and counts of `weights` are all there is to a run: anyone who has the sentences can resume from
     a copy, or from a sum of several.
     """
-    native = weights.learner()
-    if x.values is not None and not _is_whole(x):
-        weights.counts.fractional |= True
-        least = float(np.abs(x.values[x.values != 0]).min())
-        if least < LEAST:
-            raise ValueError(
-                f"a feature has the value {least:g}, of which no double holds the square: scale the values "
-                "of the features up."
-            )
-    try:
-        for begin, end in x.ranges(CALL_WORK, weights.n_labels, order):
-            native.epoch(x.native, labels, order, begin, end)
-            if not math.isfinite(native.norm2):
-                most = 1.0 if x.values is None else float(np.abs(x.values).max(initial=0))
-                raise ValueError(
-                    "the weights grow beyond what a float can hold: scale the values of the features down, "
-                    f"of which the largest is {most:g}."
-                )
-    finally:
-        weights.take_counts(native)
+    TaggerTrainer(weights, x, labels, Plan(1, "cyclic")).epoch(order)
 
 
+# ---- decoding ----------------------------------------------------------------------------------------
 def tag(scorer: Scorer, x: Sequences, n_jobs: int | None = None) -> Ids:
     """The label of each token, by the best sequence for each sentence; the same for any `n_jobs`."""
     out, jobs = np.zeros(x.n_tokens, dtype=np.int32), threads(n_jobs)
@@ -92,14 +73,43 @@ class TaggerTrainer(EarlyStoppingTrainer):
             self.kept, held = hold_out([every], plan.validation_fraction, plan.rng, "of the sentences")
             self.held_out = subset(x, labels, held)
 
-    def epoch(self) -> Epoch:
-        order, rng, n, before = self.kept, self.plan.rng, self.n_rows, replace(self.weights.counts)
-        if self.plan.order == "shuffle":
-            order = rng.permutation(n) if self.kept is None else self.kept[rng.permutation(n)]
-        epoch(self.weights, self.x, self.labels, order)
-        now = self.weights.counts
+    def epoch(self, order: Offsets | None = None) -> Epoch:
+        """Visit the sentences, or those of `order` in its order."""
+        weights, x, before = self.weights, self.x, replace(self.weights.counts)
+        native, order = weights.learner(), self._order() if order is None else order
+        self._check_values()
+        try:
+            for begin, end in x.ranges(CALL_WORK, weights.n_labels, order):
+                native.epoch(x.native, self.labels, order, begin, end)
+                if not math.isfinite(native.norm2):
+                    most = 1.0 if x.values is None else float(np.abs(x.values).max(initial=0))
+                    raise ValueError(
+                        "the weights grow beyond what a float can hold: scale the values of the features "
+                        f"down, of which the largest is {most:g}."
+                    )
+        finally:
+            weights.take_counts(native)
+        now = weights.counts
         counts: Record = {name: getattr(now, name) - getattr(before, name) for name in COUNTED}
         return Epoch(counts["updates"] == 0, counts | {"norm": math.sqrt(now.norm2)})
+
+    def _order(self) -> Offsets | None:
+        rng, n = self.plan.rng, self.n_rows
+        if self.plan.order != "shuffle":
+            return self.kept
+        return rng.permutation(n) if self.kept is None else self.kept[rng.permutation(n)]
+
+    def _check_values(self) -> None:
+        """Note values that are no whole numbers, and refuse those whose squares vanish."""
+        values = self.x.values
+        if values is not None and not _is_whole(self.x):
+            self.weights.counts.fractional |= True
+            least = float(np.abs(values[values != 0]).min())
+            if least < LEAST:
+                raise ValueError(
+                    f"a feature has the value {least:g}, of which no double holds the square: scale the "
+                    "values of the features up."
+                )
 
     @property
     def n_rows(self) -> int:

@@ -16,6 +16,7 @@ from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import LabelRuns, as_text
 from novikoff.data.sources.features import Features
 from novikoff.outward import at_least, at_most, ceil_text, floor_text, up
+from novikoff.proof.clock import Clock
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, stepped, unit_bracket
 from novikoff.proof.maxmargin import MaxMargin, solve
@@ -27,13 +28,14 @@ from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
 from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.trace import Trace, trace
-from novikoff.theory.trials import Clock, Orders, Trial, held_out, in_orders, run
+from novikoff.theory.trials import Orders, Trial, held_out, in_orders, run
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Floats, Settings
 
 Watch = Callable[[str, float | None], None]
 
 GAP = 1e-3  # to which γ is bracketed
+MOMENT = 0.05  # seconds that every question has
 EPOCHS = 1000  # the most, where the rows are separable
 MOST_UPDATES = 20_000  # up to which a run is kept, update by update
 MOST_MARGINS = 200_000  # rows, of which the margins are kept
@@ -420,7 +422,7 @@ class _Asking:
     def _decided(self, problem: Problem, share: float) -> Verdict:
         said = "a bias" if problem.bias else "no bias"
         self.say(f"can they be separated with {said}?")
-        return decide(problem, ties=self.ties, time_limit=self.clock.part(share), watch=self.watch)
+        return decide(problem, ties=self.ties, time_limit=self.clock.part(share, MOMENT), watch=self.watch)
 
     def _margin(self) -> None:
         if not self._is_separable:
@@ -438,7 +440,7 @@ class _Asking:
 
     def _bracketed(self, problem: Problem, share: float) -> MaxMargin:
         self.say("how wide is the margin?")
-        limit = self.clock.part(share)
+        limit = self.clock.part(share, MOMENT)
         return solve(problem, gap=GAP, time_limit=limit, start_u=self.u, watch=self.watch)
 
     # -- what the perceptron does
@@ -449,7 +451,7 @@ class _Asking:
     def _run(self, seed: int) -> None:
         self.say("learning, in the rows' own order")
         epochs = EPOCHS if self._is_separable else 10
-        part = Clock(self.clock.part(0.15))
+        part = Clock(self.clock.part(0.15, MOMENT))
         try:
             model, made = run(
                 self.problem,
@@ -470,7 +472,7 @@ class _Asking:
 
     def _orders(self, n_orders: int, seed: int) -> None:
         epochs = EPOCHS if self._is_separable else 1
-        part = Clock(self.clock.part(0.4))
+        part = Clock(self.clock.part(0.4, MOMENT))
         tried = in_orders(
             self.problem, KINDS, self.ties, n_orders=n_orders, max_epochs=epochs, seed=seed, clock=part
         )
@@ -479,7 +481,7 @@ class _Asking:
             self.say(f"learning, in random order {k + 1}", (k + 1) / n_orders)
 
     def _held_out(self, seed: int, features: Features | None) -> None:
-        part = Clock(self.clock.part(0.5))
+        part = Clock(self.clock.part(0.5, MOMENT))
         self.known["trials"] = []
         for trial in held_out(self.problem, self.ties, seed=seed, clock=part, features=features):
             self.known["trials"].append(trial)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -182,10 +183,7 @@ class Checkpoint(CheckpointFile):
         examples: StreamedExamples,
     ) -> None:
         """All of it, checked before the fit is touched."""
-
-        def part(name: str) -> tuple[dict[str, Any], Any]:
-            return checks.fact(facts, name, dict), checks.sub(name, arrays)
-
+        part = partial(checks.part, facts, arrays)
         model = training_state.model_from_state(*part("model"))
         labels = data_state.classes_from_state(*part("classes"), checks.count(facts, "n_labels"))
         scaling = data_state.scaling_from_state(*part("scaling")) if "scaling" in facts else None
