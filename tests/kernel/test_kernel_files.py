@@ -179,7 +179,7 @@ def crafted(change, **params):
         written.update(facts=facts, arrays={name: np.array(a) for name, a in arrays.items()})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("novikoff.kernel.model.write_file", note)
+        patch.setattr("novikoff.training.row_model.write_file", note)
         fitted(X, y, **params).save("nowhere")
     change(written["facts"], written["arrays"])
     return b"".join(map(bytes, modelfile._serialized(written["facts"], written["arrays"], "model")))

@@ -531,7 +531,7 @@ def crafted(change):
         written.update(facts=facts, arrays=dict(arrays))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("novikoff.linear.model.write_file", note)
+        patch.setattr("novikoff.training.row_model.write_file", note)
         linear.save("nowhere")
     change(written["facts"], written["arrays"])
     return file_of(written["facts"], written["arrays"], "model")

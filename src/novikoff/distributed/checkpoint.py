@@ -59,7 +59,7 @@ class MixingCheckpoint(CheckpointFile):
             "epoch": standing.epoch,
             "parts": list(standing.parts),
             "settled": sorted(standing.settled),
-            "orders": [_as_json(order) for order in state.orders],
+            "orders": state.orders,
             "history": state.history,
             "converged": run.converged,
             "mixed": run.mixed,
@@ -77,7 +77,7 @@ class MixingCheckpoint(CheckpointFile):
     def restore(self, method: Method) -> MixingState:
         """The fit as it was kept; a ValueError where it is another."""
         facts, arrays = self.read({"shards": self.shards}, f"the {len(self.shards)} shard(s)")
-        with self.believing():
+        with self.reading():
             return self._restored(method, facts, arrays)
 
     def _restored(self, method: Method, facts: dict[str, Any], arrays: dict[str, Any]) -> MixingState:
@@ -111,8 +111,8 @@ def kept_in(folder: Any, parameters: dict[str, Any]) -> MixingCheckpoint | None:
     """Where a fit that these parameters ask for is kept; None for nowhere."""
     if folder is None:
         return None
-    told = {name: value for name, value in parameters.items() if name not in CHANGE_NOTHING}
-    return MixingCheckpoint(Path(folder), told)
+    kept = {name: value for name, value in parameters.items() if name not in CHANGE_NOTHING}
+    return MixingCheckpoint(Path(folder), kept)
 
 
 def _counts(part: Any) -> dict[str, Any]:
@@ -128,14 +128,8 @@ def _counts(part: Any) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
 
 
-def _as_json(order: Any) -> Any:
-    """Where a generator stands, as JSON can say it."""
-    if isinstance(order, dict):
-        return {name: _as_json(value) for name, value in order.items()}
-    return order.tolist() if isinstance(order, np.ndarray | np.generic) else order
-
-
 def _from_json(order: Any) -> Any:
+    """Where a generator stands, from JSON."""
     if isinstance(order, dict):
         return {name: _from_json(value) for name, value in order.items()}
     return np.array(order, dtype=np.uint64) if isinstance(order, list) else order

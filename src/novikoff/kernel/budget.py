@@ -22,12 +22,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.data.arrays import in_order, is_sparse, rows_of
+from novikoff.data.arrays import UnsortedIndices, in_order, is_sparse, raise_problem, rows_of
 from novikoff.data.threads import results, threads
 from novikoff.kernel.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows
 from novikoff.outward import root_up
 from novikoff.training.averaging import per_visit
-from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
+from novikoff.training.weights import Floats, Ints
 
 UNLIMITED = 2**63 - 1
 CALL_SECONDS = 0.1  # about what a native call takes, so that Ctrl-C is heard

@@ -24,10 +24,10 @@ from novikoff import _core
 from novikoff.data.arrays import is_sparse, with_one_index_width
 from novikoff.data.threads import results, threads
 from novikoff.kernel.kernels import PART, UNIT, Kernel, Panel, Rows
-from novikoff.outward import LARGEST, root_up
+from novikoff.outward import LARGEST, Enclosure, root_up
 from novikoff.outward import UNIT as EPSILON
 from novikoff.training.averaging import per_visit
-from novikoff.training.weights import Enclosure, Floats, Ints
+from novikoff.training.weights import Floats, Ints
 
 PANEL = 128  # supports a panel: enough to be worth reading a row, few enough for the cache
 VALUES = 1 << 21  # kernel values that a thread holds at a time

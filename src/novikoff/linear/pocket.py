@@ -9,7 +9,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.classifier import PerceptronClassifier
-from novikoff.data.arrays import in_order
+from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem
 from novikoff.data.labels import Classes
 from novikoff.parameters.table import POCKET_PARAMETERS, default, document
 from novikoff.training import linear as training
@@ -20,16 +20,7 @@ from novikoff.training.loop import Epoch, Trainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import (
-    Floats,
-    Ints,
-    Model,
-    Scorer,
-    Settings,
-    UnsortedIndices,
-    Weights,
-    raise_problem,
-)
+from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Weights
 
 
 class Pocket(PerceptronClassifier):

@@ -64,7 +64,7 @@ def to_text(linear: LinearModel) -> str:
     head = {
         TITLE: FORMAT,
         "name": linear.name,
-        "classes": _said(data_state.classes_state(linear.classes)),
+        "classes": _as_facts(data_state.classes_state(linear.classes)),
         "settings": asdict(linear.model.settings),
         "parameters": linear.parameters,
         "n_features": linear.model.n_features,
@@ -75,9 +75,9 @@ def to_text(linear: LinearModel) -> str:
     used, weights = columns[order], weights[:, order]
     for i, (name, j) in enumerate(zip(linear.features.names(used.tolist()), used.tolist(), strict=True)):
         lines.append(f"{json.dumps(name)} @{j} {_numbers(weights[:, i])}")
-    lines += ["", f"features: {canonical(_said(data_state.features_state(linear.features)))}"]
+    lines += ["", f"features: {canonical(_as_facts(data_state.features_state(linear.features)))}"]
     if linear.scaling is not None:
-        lines.append(f"scaling: {canonical(_said(linear.scaling.state()))}")
+        lines.append(f"scaling: {canonical(_as_facts(linear.scaling.state()))}")
     return "\n".join(lines) + "\n"
 
 
@@ -85,13 +85,13 @@ def _numbers(values: Floats) -> str:
     return " ".join(map(repr, values.tolist()))
 
 
-def _said(state: tuple[Facts, Arrays]) -> Facts:
+def _as_facts(state: tuple[Facts, Arrays]) -> Facts:
     """Facts with arrays among them: numbers where someone may want to read them, else base64."""
     facts, arrays = state
-    return facts | ({"arrays": {name: _array_said(a) for name, a in arrays.items()}} if arrays else {})
+    return facts | ({"arrays": {name: _array_as_facts(a) for name, a in arrays.items()}} if arrays else {})
 
 
-def _array_said(a: npt.NDArray[Any]) -> Facts:
+def _array_as_facts(a: npt.NDArray[Any]) -> Facts:
     if a.dtype.kind == "f" or a.size < 100:
         return {"type": a.dtype.name, "shape": list(a.shape), "values": a.reshape(-1).tolist()}
     plain = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")).tobytes()
@@ -112,13 +112,13 @@ def from_text(text: str) -> LinearModel:
         expected = f"{TITLE}: {FORMAT}"
         raise ValueError(f"line 1: this is no model as text that this novikoff reads, expected {expected!r}")
     settings = training_state.settings(checks.fact(head, "settings", dict))
-    facts, arrays = _heard(head, "classes")
+    facts, arrays = _from_facts(head, "classes")
     n_classes = len(arrays["labels"] if "labels" in arrays else checks.fact(facts, "labels", list))
     if n_classes < 2:
         raise ValueError(f"classes: there are {n_classes}, expected two or more")
     classes = data_state.classes_from_state(facts, arrays, n_classes)
     n_features = checks.count(head, "n_features", 0, checks.LARGEST // n_classes)
-    features = data_state.features_from_state(*_heard(tail, "features"), n_features)
+    features = data_state.features_from_state(*_from_facts(tail, "features"), n_features)
     k = 1 if n_classes == 2 else n_classes
     biases, (places, values) = _bias(head, k), _read_weights(weights, n_features, k)
     used = np.array(list(places), dtype=np.int64)
@@ -143,7 +143,7 @@ def from_text(text: str) -> LinearModel:
         model,
         classes,
         features,
-        scaling=data_state.scaling_from_state(*_heard(tail, "scaling"), n_features)
+        scaling=data_state.scaling_from_state(*_from_facts(tail, "scaling"), n_features)
         if "scaling" in tail
         else None,
         parameters=checks.fact(head, "parameters", dict),
@@ -216,15 +216,15 @@ def _read_numbers(text: str, k: int, where: str) -> list[float]:
     return values
 
 
-def _heard(facts: Facts, name: str) -> tuple[Facts, Arrays]:
-    """What `_said` said."""
+def _from_facts(facts: Facts, name: str) -> tuple[Facts, Arrays]:
+    """What `_as_facts` made facts of."""
     said = dict(checks.fact(facts, name, dict))
     arrays = checks.fact(said, "arrays", dict) if "arrays" in said else {}
     said.pop("arrays", None)
-    return said, dict(_arrays_heard(arrays))
+    return said, dict(_arrays_from_facts(arrays))
 
 
-def _arrays_heard(arrays: Facts) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+def _arrays_from_facts(arrays: Facts) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     for name in arrays:
         a = checks.fact(arrays, name, dict)
         dtype = np.dtype(checks.choice(a, "type", tuple(DTYPES)))

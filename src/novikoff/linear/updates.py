@@ -16,9 +16,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.data.arrays import in_order, rows_of, with_one_index_width
+from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_of, with_one_index_width
 from novikoff.data.threads import results, threads
-from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
+from novikoff.training.weights import Floats, Ints
 
 Counts = npt.NDArray[np.int64]
 

@@ -196,19 +196,38 @@ def _one_line(error: BaseException) -> str:
 # ---- JSON --------------------------------------------------------------------------------------------
 def canonical(value: Any) -> str:
     """JSON that is the same for equal values: sorted keys, no blanks, ASCII."""
-    return json.dumps(_sayable(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(_exactly(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _sayable(value: Any) -> Any:
+def _exactly(value: Any) -> Any:
+    """The value as JSON has it, from which it can be read back."""
     match value:
         case float():
             return float(value) if math.isfinite(value) else {"float": str(float(value))}
         case dict():
-            return {key: _sayable(item) for key, item in value.items()}
+            return {key: _exactly(item) for key, item in value.items()}
         case list() | tuple():
-            return [_sayable(item) for item in value]
-        case np.generic():
-            return _sayable(value.item())
+            return [_exactly(item) for item in value]
+        case np.generic() | np.ndarray():
+            return _exactly(value.tolist())
+    return value
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON for people has it: numbers that are not finite are null.
+
+    >>> plain({"gap": np.float64("inf"), "w": np.array([1.0, np.nan])})
+    {'gap': None, 'w': [1.0, None]}
+    """
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {str(key): plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [plain(item) for item in value]
+        case np.generic() | np.ndarray():
+            return plain(value.tolist())
     return value
 
 

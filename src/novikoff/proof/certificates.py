@@ -23,7 +23,8 @@ from novikoff.outfile import replacing
 from novikoff.outward import root_up
 from novikoff.proof import wholes
 from novikoff.proof.problem import Problem, read_problem
-from novikoff.proof.separability import Watch, decide
+from novikoff.proof.search import Watch
+from novikoff.proof.separability import decide
 from novikoff.proof.verdicts import Inseparable, Separable
 from novikoff.training.weights import Floats, Scorer
 

@@ -20,10 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data.zero_tables import Rows, copied, is_large, spread, used_rows, zeros
-from novikoff.outward import UNIT, root_up
+from novikoff.outward import UNIT, Enclosure, enclosed_square, root_up
 from novikoff.structured.features import Sparse
 from novikoff.training.averaging import mean_weights
-from novikoff.training.weights import Enclosure, enclosed_square
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -270,16 +269,18 @@ class ArrayWeights(StructuredWeights):
         super().__init__()
         self.array, self.sums = (zeros((size, 1), used=used)[:, 0] for _ in range(2))
         self._view = _read_only(self.array)
-        self._told = None if used is None else (0, used)  # updates made since, of which there must be none
+        self._known_used = (
+            None if used is None else (0, used)
+        )  # updates made since, of which there must be none
 
     def tell_used(self, used: Rows) -> None:
         """Beside these places all weights and sums are zero, until the next update."""
-        self._told = self.updates, used
+        self._known_used = self.updates, used
 
     def used(self) -> Rows | None:
         """The places beside which all weights and sums are zero; None where that says little."""
-        if self._told is not None and self._told[0] == self.updates:
-            return self._told[1]
+        if self._known_used is not None and self._known_used[0] == self.updates:
+            return self._known_used[1]
         if not is_large(self.array):
             return None
         found = used_rows(self.array[:, None], self.sums[:, None])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from novikoff.outward import UNIT, at_least, at_most, root_up
+from novikoff.outward import UNIT, Enclosure, at_least, at_most, root_up
 from novikoff.tagging.chain import Counts
 from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
-from novikoff.training.weights import Enclosure
 
 ELEMENTS = 1 << 20  # more than an update of one sentence changes
 

@@ -15,10 +15,10 @@ _MODULES: dict[str, tuple[str, ...]] = {  # each module, and the names that come
     "diagnosis": ("Diagnosis", "diagnose"),
     "certificates": ("Certificate", "certify", "read_certificate"),
     "separability": ("Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"),
-    "bounds": (
+    "bounds": ("bounds",),
+    "formulas": (
         "Bound",
         "Bounds",
-        "bounds",
         "leave_one_out",
         "majority_bound",
         "minimax_risk",

@@ -15,6 +15,7 @@ import numpy as np
 from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import LabelRuns, as_text
 from novikoff.data.sources.features import Features
+from novikoff.modelfile.container import plain
 from novikoff.outward import at_least, at_most, ceil_text, floor_text, up
 from novikoff.proof.clock import Clock
 from novikoff.proof.folding import times, unit
@@ -24,8 +25,8 @@ from novikoff.proof.problem import CHUNK, Problem, read_problem
 from novikoff.proof.separability import Inseparable, Separable, Verdict, decide
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
-from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
+from novikoff.theory.formulas import Bound
 from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.trace import Trace, trace
 from novikoff.theory.trials import Orders, Trial, held_out, in_orders, run
@@ -193,7 +194,7 @@ class Diagnosis:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
-        return {name: _sayable(value) for name, value in said.items()}
+        return {name: plain(value) for name, value in said.items()}
 
     def __str__(self) -> str:
         from novikoff.theory.diagnosis_text import as_text
@@ -216,17 +217,6 @@ def _proof(proof: Verdict) -> dict[str, Any]:
     """How it was decided, without weights by the thousand."""
     said = proof.to_dict()
     return {k: v for k, v in said.items() if k not in ("coef", "intercept")}
-
-
-def _sayable(value: Any) -> Any:
-    """The value as JSON can say it."""
-    if isinstance(value, dict):
-        return {str(k): _sayable(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_sayable(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def diagnose(
@@ -317,11 +307,11 @@ def diagnose_problem(
     columns are, where they come from a source: it decides which of them are centred when the scaling
     'standard' is tried.
     """
-    asking = _Asking(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
-    return asking.all(n_orders, random_state, features)
+    examination = _Examination(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
+    return examination.all(n_orders, random_state, features)
 
 
-class _Asking:
+class _Examination:
     """The questions, one after another, and what is known so far."""
 
     def __init__(

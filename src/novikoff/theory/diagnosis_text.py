@@ -12,8 +12,8 @@ from novikoff.outward import ceil_count, count_text, floor_count
 from novikoff.proof.verdicts import Inseparable
 
 if TYPE_CHECKING:
-    from novikoff.theory.bounds import Bound
     from novikoff.theory.diagnosis import Diagnosis
+    from novikoff.theory.formulas import Bound
 
 WIDTH = 100  # of the text
 SHOWN = 8  # classes

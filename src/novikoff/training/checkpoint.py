@@ -88,7 +88,7 @@ class CheckpointFile:
             raise ValueError(
                 f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew."
             )
-        kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
+        kept = {key: _default_of(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
             listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
@@ -98,7 +98,7 @@ class CheckpointFile:
         return facts, arrays
 
     @contextmanager
-    def believing(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
         """What cannot be made of facts and arrays, whatever they are, is a ValueError in one line."""
         try:
             yield
@@ -172,10 +172,10 @@ class Checkpoint(CheckpointFile):
         self._digest = examples.source.digest()
         source = {"digest": self._digest, "size": examples.source.size}
         facts, arrays = self.read(source, examples.source.name)
-        with self.believing():
-            self._take(facts, arrays, trainer, examples)
+        with self.reading():
+            self._restore_from(facts, arrays, trainer, examples)
 
-    def _take(
+    def _restore_from(
         self,
         facts: dict[str, Any],
         arrays: dict[str, Any],
@@ -222,7 +222,7 @@ def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
     return {pair[0]: pair[1] for pair in pairs}
 
 
-def _starts_as(name: str) -> Any:
+def _default_of(name: str) -> Any:
     """The default of a parameter, as JSON says it."""
     for table in (FILE_PARAMETERS, DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS):
         if name in table:

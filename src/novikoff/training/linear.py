@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.arrays import check_mapped, in_order, row_bytes, rows_of
+from novikoff.data.arrays import UnsortedIndices, check_mapped, in_order, raise_problem, row_bytes, rows_of
 from novikoff.data.threads import results, threads
 from novikoff.outward import UNIT, down, margin_down
 from novikoff.training.examples import (
@@ -32,7 +32,7 @@ from novikoff.training.ledger import Call, Seen
 from novikoff.training.loop import EarlyStoppingTrainer, Epoch, WorstFirstTrainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
-from novikoff.training.weights import Floats, Ints, Model, Settings, UnsortedIndices, Weights, raise_problem
+from novikoff.training.weights import Floats, Ints, Model, Settings, Weights
 
 TINY = 2.0**-960  # products that are that small may have been rounded to 0 on the way
 COUNTED = ("mistakes", "updates")

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import rows_of
+from novikoff.data.arrays import UnsortedIndices, rows_of
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Floats, Matrix, gather
@@ -28,7 +28,7 @@ from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
-from novikoff.training.weights import Model, Settings, UnsortedIndices
+from novikoff.training.weights import Model, Settings
 
 
 class Grows(Protocol):
