@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hindsight import at_hand, read
-from novikoff.kernel.budget import budget_learner
+from novikoff.kernel.budget import budget_model
 from novikoff.kernel.kernels import NamedKernel
 
 GAMMA = {"ijcnn1": 2.0, "a9a": 0.05}
@@ -32,7 +32,7 @@ def rows_of_file(name: str, n: int | None) -> tuple[Any, Any]:
 def one_pass(X: Any, labels: Any, gamma: float, budget: int | None, policy: str) -> tuple[Any, float]:
     """The learner after one pass, and the microseconds per row."""
     rng = np.random.default_rng(0)
-    learner = budget_learner(NamedKernel("rbf", gamma=gamma), 2, X, budget=budget, policy=policy, rng=rng)
+    learner = budget_model(NamedKernel("rbf", gamma=gamma), 2, X, budget=budget, policy=policy, rng=rng)
     started = time.perf_counter()
     learner.learn(X, labels)
     return learner, 1e6 * (time.perf_counter() - started) / len(labels)
@@ -63,7 +63,7 @@ def constant(name: str, n: int | None, budget: int = 300, parts: int = 5) -> Non
     print(f"\n{name}, B = {budget}: µs per row and kB held as the stream advances\n")
     print(f"| rows | {' | '.join(heads)} |\n|---|" + "---|" * parts)
     for policy in (None, *POLICIES):
-        learner = budget_learner(
+        learner = budget_model(
             NamedKernel("rbf", gamma=GAMMA[name]), 2, X,
             budget=None if policy is None else budget, policy=policy or "projectron",
         )  # fmt: skip

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hindsight import DATA
-from novikoff.kernel import dual_training as dualtraining
+from novikoff.kernel.dual import DualTrainer
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import NamedKernel
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 
 EPOCHS = (0.1, 1, 2, 3, 4, 10)
@@ -48,9 +49,9 @@ def degree_rows(degree: int, scale: float, rows: int | None, seed: int) -> list[
     kernel = NamedKernel("poly", gamma=1 / (255**2 * scale), coef0=1.0, degree=degree)
     plan = Plan(max_epochs=max(int(t) for t in EPOCHS), rng=np.random.default_rng(seed), n_jobs=-1)
     started = time.perf_counter()
-    model, _ = dualtraining.fit(
-        DualModel.empty(kernel, 10, joint=False, like=X), X, y.astype(np.int32), plan, cache_bytes=1 << 30
-    )
+    earlier = DualModel.empty(kernel, 10, joint=False, like=X)
+    trainer = DualTrainer(earlier, X, y.astype(np.int32), plan, cache_bytes=1 << 30)
+    model = trainer.fitted(train(trainer, plan))
     print(
         f"degree {degree}: {len(model.support):,} supports, {time.perf_counter() - started:.0f} s", flush=True
     )

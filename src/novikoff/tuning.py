@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import rows_of
+from novikoff.data.arrays import rows_of, some_rows
 from novikoff.data.labels import Ints, StreamClasses, as_text, counts_of
 from novikoff.data.scaling import ColumnSums, Scaling
-from novikoff.data.sources.block import Block, Floats, Matrix, rows_at
+from novikoff.data.sources.block import Block, Floats, Matrix
 from novikoff.data.sources.bytestream import check_whole
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
 from novikoff.parameters.tuning import TUNING_PARAMETERS
-from novikoff.training.examples import Visit
+from novikoff.training.examples import Batch
 from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.plan import Plan
 from novikoff.training.streaming import Learned, fit
@@ -276,7 +276,7 @@ class _Rows:
                 counts[part].update({as_text(label): n for label, n in counts_of(labels[here]).items()})
             for part in range(self.parts if measured else 0):
                 rest = np.flatnonzero(fold != part)
-                self._sums[part].add(rows_at(block.X, rest), partial(_where, block, rest))
+                self._sums[part].add(some_rows(block.X, rest), partial(_where, block, rest))
         self.held_out = [counts[part].total() for part in range(self.parts)]
         learned = [
             sum((c for k, c in enumerate(counts) if k != part), Counter()) for part in range(self.parts)
@@ -318,7 +318,7 @@ class _Rows:
         assert block.labels is not None
         return self.classes.find(block.labels, block.where)
 
-    def visit(self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None) -> Visit:
+    def visit(self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None) -> Batch:
         """The rows of a block that are not held out."""
         X = block.X if scaling is None else scaling.transform(block.X)
         weights, kept = block.weights, fold != part
@@ -331,7 +331,7 @@ class _Rows:
         if weights is not None:
             kept &= weights > 0
         order = np.flatnonzero(kept)
-        return Visit(X, rows_of(X), labels, weights, order, 0, len(order), block.where)
+        return Batch(X, rows_of(X), labels, weights, order, 0, len(order), block.where)
 
     def held(
         self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None
@@ -341,7 +341,7 @@ class _Rows:
         if block.weights is not None:
             here &= block.weights > 0
         rows = np.flatnonzero(here)
-        X = rows_at(block.X, rows)
+        X = some_rows(block.X, rows)
         return X if scaling is None else scaling.transform(X), labels[rows]
 
 
@@ -377,7 +377,7 @@ class _Run:
     def begin_epoch(self) -> None:
         self._began = {k: learner.native.updates for k, learner in enumerate(self.model.learners)}
 
-    def visit(self, visit: Visit, first: bool) -> None:
+    def visit(self, visit: Batch, first: bool) -> None:
         for learner, call in native_calls(self.model, visit, self._settled_at, first=first):
             check_outcome(learner, visit, call())
 

@@ -150,16 +150,16 @@ def test_an_average_that_is_not_there(tmp_path):
 
 def test_what_was_learned_before_an_interrupt_can_be_saved(tmp_path, monkeypatch):
     """The numbers of supports are those of rows that were given, wherever the interrupt came."""
-    from novikoff.kernel.budget import _RowLearner
+    from novikoff.kernel.budget import _RowBudget
 
     X, y = points()
-    visit = _RowLearner._visit
+    visit_rows = _RowBudget.visit_rows
 
     def interrupted(self, X, labels, order):
-        visit(self, X, labels, order[:50])
+        visit_rows(self, X, labels, order[:50])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_RowLearner, "_visit", interrupted)
+    monkeypatch.setattr(_RowBudget, "visit_rows", interrupted)
     model = KernelPerceptron(budget=10, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

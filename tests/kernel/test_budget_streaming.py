@@ -4,6 +4,7 @@ import io
 import json
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from novikoff import KernelPerceptron, open_source
 from novikoff.data.labels import StreamClasses
-from novikoff.kernel import budget_streaming as budgetstreaming
-from novikoff.kernel.fitting import KernelSettings
+from novikoff.kernel import budget_streaming
+from novikoff.kernel.budget import _RowBudget
 from novikoff.kernel.kernels import Spread
+from novikoff.kernel.settings import KernelSettings
 from novikoff.parameters.kernel import KERNEL_PARAMETERS
 from novikoff.reference.budget import POLICIES
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from support.children import run_python
 from support.commands import run, usage_error
@@ -39,7 +42,11 @@ def stream(content, *, block_size=97, epochs=2, classes=None, scale=None, **sett
     source = open_source(content, block_size=block_size)
     plan = Plan(max_epochs=epochs, order="cyclic", rng=np.random.default_rng(5))
     classes = classes or StreamClasses()
-    return budgetstreaming.fit(source, classes, KernelSettings(**how | settings), plan, scale=scale)
+    trainer = budget_streaming.trainer_of(
+        source, classes, KernelSettings(**how | settings), plan, scale=scale
+    )
+    run = train(trainer, plan)
+    return SimpleNamespace(learner=trainer.fitted(run), scaling=trainer.examples.scaling, run=run)
 
 
 @pytest.fixture(autouse=True)
@@ -166,15 +173,15 @@ def test_bad_rows_are_named_by_their_place():
 
 def test_an_interrupt_keeps_what_was_learned(monkeypatch):
     X, y = some_rows(4, n=400)
-    calls, learn = [], budgetstreaming._Growing.learn
+    calls, visit_rows = [], _RowBudget.visit_rows
 
-    def interrupted(self, visit):
-        calls.append(visit)
+    def interrupted(self, X, labels):
+        calls.append(X)
         if len(calls) > 3:
             raise KeyboardInterrupt
-        learn(self, visit)
+        visit_rows(self, X, labels)
 
-    monkeypatch.setattr(budgetstreaming._Growing, "learn", interrupted)
+    monkeypatch.setattr(_RowBudget, "visit_rows", interrupted)
     learned = stream(io.BytesIO(libsvm(X, y)), block_size=2000)
     assert learned.run.interrupted and 0 < learned.learner.n_visits < 400
 

@@ -409,7 +409,7 @@ def common_inner(A, B):
 def test_interrupts_leave_a_usable_model(monkeypatch):
     X, y = rows_and_labels(n=200, classes=2)
     whole = KernelPerceptron("rbf", order="cyclic", max_epochs=1).fit(X, y)
-    calls, push = [], dual.DualLearner._push
+    calls, push = [], dual.DualTrainer._push
 
     def interrupted(self, *args):
         calls.append(1)
@@ -418,7 +418,7 @@ def test_interrupts_leave_a_usable_model(monkeypatch):
         push(self, *args)
 
     monkeypatch.setattr(dual, "BLOCK", (30, 30))
-    monkeypatch.setattr(dual.DualLearner, "_push", interrupted)
+    monkeypatch.setattr(dual.DualTrainer, "_push", interrupted)
     model = KernelPerceptron("rbf", order="cyclic", max_epochs=1)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

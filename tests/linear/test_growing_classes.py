@@ -26,13 +26,14 @@ from novikoff import (
     open_source,
 )
 from novikoff.data.labels import StreamClasses, precedes
-from novikoff.kernel import budget_streaming as budgetstreaming
-from novikoff.kernel.fitting import KernelSettings
+from novikoff.kernel import budget_streaming
+from novikoff.kernel.settings import KernelSettings
 from novikoff.parameters.common import TIES
 from novikoff.parameters.kernel import KERNEL_PARAMETERS
 from novikoff.parameters.linear import RULES
 from novikoff.reference.budget import POLICIES
 from novikoff.training import streaming
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 from support.rows import as_dict, chunks, libsvm
@@ -234,7 +235,8 @@ def test_kernels_agree(kernel, budget, policy, data, ties, seed):
     asked |= {name: value for name, value in how.items() if name in asked}
     source = open_source(io.BytesIO(libsvm(X, y)), block_size=1 + seed % 60, n_jobs=1)
     plan = Plan(1, "cyclic", np.random.default_rng(1))
-    learner = budgetstreaming.fit(source, StreamClasses(grow=True), KernelSettings(**asked), plan).learner
+    trainer = budget_streaming.trainer_of(source, StreamClasses(grow=True), KernelSettings(**asked), plan)
+    learner = trainer.fitted(train(trainer, plan))
     np.testing.assert_array_equal(learner.support, fitted.support_)
     np.testing.assert_array_equal(learner.coefficients(averaged=False).T, fitted.dual_coef_)
     assert (learner.n_updates, learner.n_mistakes, learner.n_visits) == (

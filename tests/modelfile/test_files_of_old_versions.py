@@ -121,12 +121,12 @@ def test_settings_of_another_version(tmp_path):
 
 def test_a_checkpoint_of_an_older_version_goes_on(tmp_path):
     """A parameter that it does not have had its default then."""
-    from novikoff.training.checkpoint import Keeping
+    from novikoff.training.checkpoint import CheckpointFile
 
     facts, arrays = read_file(FILES / "checkpoint", "checkpoint")
     source = facts["source"]
     now = facts["parameters"] | {"ties": "positive", "hash_bits": None, "intercept_scaling": 1.0}
     write_file(tmp_path / "checkpoint.novikoff", facts, arrays, "checkpoint")
-    assert Keeping(tmp_path, now).read(source, "rows")[0]["rows"] == facts["rows"]
+    assert CheckpointFile(tmp_path, now).read(source, "rows")[0]["rows"] == facts["rows"]
     with pytest.raises(ValueError, match="another fit: ties was 'positive' and is 'mistake'"):
-        Keeping(tmp_path, now | {"ties": "mistake"}).read(source, "rows")
+        CheckpointFile(tmp_path, now | {"ties": "mistake"}).read(source, "rows")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from novikoff import KernelPerceptron, Perceptron, VotedPerceptron
-from novikoff.exact.outward import at_least, at_most, ceil_text, down, floor_text, root_down, root_up, up
+from novikoff.outward import at_least, at_most, ceil_text, down, floor_text, root_down, root_up, up
 from novikoff.theory import bounds, margin, max_margin, radius
 from support.fraction_minnorm import dot, nearest_square, vectors
 from support.strategies import datasets

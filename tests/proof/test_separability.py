@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from novikoff.proof.clock import Clock
 from novikoff.proof.problem import read_problem
+from novikoff.proof.search import SeparabilitySearch
 from novikoff.proof.separability import (
     Inseparable,
     Separable,
     Undecided,
-    _Clock,
-    _Search,
     decide,
     separability,
 )
@@ -50,7 +50,7 @@ def draw(rng):
 
 def check(problem, ties, verdict):
     """The verdict is the one of the definition, and carries what proves it. The words it used."""
-    search = _Search(problem, ties, None, None)
+    search = SeparabilitySearch(problem, ties, None, None)
     pairs = search.all_pairs()
     z = problem.signed_rows(pairs)
     z = z.toarray() if sp.issparse(z) else z
@@ -99,7 +99,7 @@ def test_each_step_alone_is_right(step):
     for _ in range(80):
         X, y = draw(rng)
         problem = read_problem(X, y, fit_intercept=bool(rng.integers(2)))
-        search = _Search(problem, "positive", _Clock(None), None)
+        search = SeparabilitySearch(problem, "positive", Clock(None), None)
         found = getattr(search, step)()
         if found is None:
             words["none"] += 1

@@ -116,8 +116,8 @@ def test_margin_by_the_runner_up_for_every_shipped_problem():
         model = StructuredPerceptron(problem, order="cyclic", max_epochs=1000).fit(X, Y)
         problem, w = model.problem_, model.witness_
         gaps = [
-            novikoff.structured.weights.dot(w, problem.features(x, y))
-            - novikoff.structured.weights.dot(w, problem.features(x, z))
+            novikoff.structured.features.dot(w, problem.features(x, y))
+            - novikoff.structured.features.dot(w, problem.features(x, z))
             for x, y in zip(X, Y, strict=True)
             for z in outputs(x)
             if z != y

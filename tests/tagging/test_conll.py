@@ -15,7 +15,7 @@ from novikoff import SequenceTagger, _core
 from novikoff.data.sources.bytestream import ByteStream
 from novikoff.data.sources.features import NamedFeatures
 from novikoff.reference import templates as twin
-from novikoff.tagging import conll
+from novikoff.tagging import columns, conll
 from novikoff.tagging.conll import open_sentences, read_sentences
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import MOST_LABELS
@@ -366,10 +366,10 @@ def test_the_format_is_looked_for_once(monkeypatch):
         def fullmatch(self, text):
             return pattern.fullmatch(text)
 
-    pattern = conll._CONLLU_ROW
+    pattern = columns._CONLLU_ROW
     for text in (b"# comment\n" * 3000 + b"#\tX\n", b"#\n" * 30_000 + b"\n1" + b"\t_" * 9 + b"\n"):
         counted = Counted()
-        monkeypatch.setattr(conll, "_CONLLU_ROW", counted)
+        monkeypatch.setattr(columns, "_CONLLU_ROW", counted)
         conll.look(ByteStream(io.BytesIO(text)))
         assert counted.searches <= 1
 

@@ -16,6 +16,7 @@ from novikoff.tagging.conll import read_sentences
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import Sequences
 from novikoff.tagging.templates import Templates
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from support.children import run_python
 from support.places import at_hand
@@ -258,6 +259,7 @@ def test_conll_2000_over_five_seeds():
     gold, scores = test.parts(names[own].tolist()), []
     for seed in range(5):
         plan = Plan(max_epochs=10, rng=np.random.default_rng(seed))
-        tagger = fitting.train(features, x, labels, classes, plan)
+        trainer, used = fitting.trainer_of(features, x, labels, classes, plan)
+        tagger = fitting.fitted(trainer, used, classes, train(trainer, plan))
         scores.append(100 * chunk_scores(gold, tagger.tag(test)).all.f1)
     assert np.mean(scores) == pytest.approx(93.62, abs=0.005)

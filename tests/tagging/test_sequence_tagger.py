@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from novikoff import SequenceTagger
-from novikoff.exact.outward import root_up
+from novikoff.outward import root_up
 from novikoff.reference import tagging as twin
 from novikoff.tagging import training as tagging
 from novikoff.tagging.templates import Templates

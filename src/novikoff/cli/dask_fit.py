@@ -53,9 +53,10 @@ def learn(
     from novikoff.data.labels import as_text
     from novikoff.distributed import cluster as clusters
     from novikoff.distributed.files import load_files
-    from novikoff.distributed.fitting import learn as learn_shards
     from novikoff.distributed.linear_shard import LinearMethod
+    from novikoff.distributed.rounds import trainer_of
     from novikoff.linear.model import LinearModel
+    from novikoff.training.loop import train
 
     where = None if options.dask == "local" else options.dask
     try:
@@ -79,15 +80,10 @@ def learn(
             labels = shards.classes.labels
             method = LinearMethod(len(labels), shards.n_features, settings_of(options), "cyclic")
             made["format"] = shards.format
-            table, standing, run = learn_shards(
-                session,
-                shards.futures,
-                method,
-                method.begin(),
-                plan,
-                options.mixing,
-                checkpoint=checkpoint,
-            )
+            begin = method.begin()
+            trainer = trainer_of(session, shards.futures, method, begin, plan, options.mixing, checkpoint)
+            run = train(trainer, trainer.plan, trainer.run)
+            model = method.model(trainer.bring(), trainer.standing.parts)
     except clusters.ClusterError as error:
         raise OSError(str(error)) from None
     except ConnectionError as error:
@@ -95,7 +91,6 @@ def learn(
             raise
         raise ConnectionError(f"{error} --resume goes on from there.") from None
     assert shards.features is not None and run.call is not None
-    model = method.model(table, standing.parts)
     model.ledger = model.ledger.after(run.call)
     learned = LinearModel(
         model,

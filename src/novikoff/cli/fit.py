@@ -65,6 +65,7 @@ def fit(options: Options) -> int:
     from novikoff.data.sources.bytestream import ByteStream
     from novikoff.linear.model import LinearModel
     from novikoff.training import streaming
+    from novikoff.training.loop import train
 
     kernel_fit.settle(options)
     dask_fit.settle(options)
@@ -107,15 +108,19 @@ def fit(options: Options) -> int:
         elif in_memory:
             rows = kernel_fit.read_rows(source, classes, **how)
             with by_name(rows.where, source.features):
-                dual, run = kernel_fit.settings_of(options).fit(rows.X, rows.labels, classes.n_classes, plan)
+                settings = kernel_fit.settings_of(options)
+                trainer = settings.trainer(rows.X, rows.labels, classes.n_classes, plan)
+                run = train(trainer, plan)
+                dual = settings.fitted(trainer, run)
             learned = kernel_fit.model_of(options, dual, classes, source, rows.scaling, run, made)
         else:
             from novikoff.kernel import budget_streaming
 
-            kept = budget_streaming.fit(source, classes, kernel_fit.settings_of(options), plan, **how)
-            learned = kernel_fit.model_of(
-                options, kept.learner, classes, source, kept.scaling, kept.run, made
-            )
+            settings = kernel_fit.settings_of(options)
+            streaming_trainer = budget_streaming.trainer_of(source, classes, settings, plan, **how)
+            run = train(streaming_trainer, plan)
+            dual, scaling = streaming_trainer.fitted(run), streaming_trainer.examples.scaling
+            learned = kernel_fit.model_of(options, dual, classes, source, scaling, run, made)
         if source is not None:
             skipped = source.skipped  # of the last pass
     runs = not in_memory and classes.seen is not None and classes.seen.are_long

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from novikoff.data.scaling import Scaling
     from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
-    from novikoff.kernel.fitting import Fitted, KernelSettings
     from novikoff.kernel.model import KernelModel
+    from novikoff.kernel.settings import Fitted, KernelSettings
     from novikoff.training.run import Run
 
 LINEAR_ONLY = (
@@ -77,7 +77,7 @@ def streams(options: Options) -> bool:
 
 def settings_of(options: Options) -> KernelSettings:
     """The kernel and what belongs to it."""
-    from novikoff.kernel.fitting import KernelSettings
+    from novikoff.kernel.settings import KernelSettings
 
     names = (*KERNELS, "fit_intercept", "ties", "multiclass")
     return KernelSettings(kernel_params=None, **{name: vars(options)[name] for name in names})
@@ -96,7 +96,7 @@ def read_rows(source: Source, classes: StreamClasses, *, scale: str | None, watc
     """Read all rows into memory."""
     from novikoff.data.arrays import read_matrix
     from novikoff.data.sources.block import by_name
-    from novikoff.kernel.dual_training import sound
+    from novikoff.training.linear import sound
     from novikoff.training.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)

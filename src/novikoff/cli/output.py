@@ -68,7 +68,7 @@ def _finite(value: Any) -> Any:
 def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
     """What there is to know of a kernel model besides its report: the kernel, the supports, what predicts."""
     from novikoff.kernel.dual_model import DualModel
-    from novikoff.kernel.fitting import way_of
+    from novikoff.kernel.settings import way_of
 
     dual, way = model.dual, way_of(model.dual, model.predict_with)
     ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}

@@ -9,7 +9,7 @@ are not in order. Numbers that no double holds are refused, or rounded where tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from hashlib import blake2b
 from mmap import ALLOCATIONGRANULARITY
 from numbers import Number
@@ -112,9 +112,9 @@ def read_matrix(X: Any, rounding: str = "never") -> Any:
     """
     if is_readable(X):
         return X
-    told = Rounding(rounding)
-    X = exact_rows(X, told)
-    told.warn(3)
+    rules = Rounding(rounding)
+    X = exact_rows(X, rules)
+    rules.warn(3)
     if is_sparse(X):
         import scipy.sparse as sp
 
@@ -350,3 +350,38 @@ def _is_numbers(row: Any) -> bool:
     if not isinstance(row, Sequence) or isinstance(row, str | bytes):
         return False
     return all(isinstance(value, Number) for value in row)
+
+
+# ---- what a native loop found wrong -------------------------------------------------------------------
+class UnsortedIndices(Exception):
+    """A CSR matrix has rows whose indices are not strictly increasing."""
+
+
+def raise_problem(
+    problem: str, row: int, X: Any, largest: float = 0.0, where: Callable[[int], str] | None = None
+) -> None:
+    """Turn a loop's outcome into one clear error; nothing when there is none. `where` names the row."""
+    if not problem:
+        return
+    if where is not None:
+        try:
+            raise_problem(problem, row, X, largest)
+        except (ValueError, OverflowError) as error:
+            raise type(error)(f"{where(row)}: {error}") from None
+    if problem == "not finite":
+        column, value = first_not_finite(X, row)
+        shown = "NaN" if np.isnan(value) else "infinity"
+        raise ValueError(
+            f"Input X contains {shown} at row {row}, column {column}. Remove or impute such rows first."
+        )
+    if problem == "bad index":
+        part = X.indices[X.indptr[row] : X.indptr[row + 1]]
+        if part.min() < 0 or part.max() >= X.shape[1]:
+            wrong = int(part.min() if part.min() < 0 else part.max())
+            raise ValueError(f"Row {row} of the sparse X has index {wrong}, but X has {X.shape[1]} columns.")
+        raise UnsortedIndices
+    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0 else 1024
+    raise OverflowError(
+        f"The update at row {row} would make a weight infinite: scale X by 2**{-exponent} "
+        f"(its rows then have norms near 1). The model is as it was before the call."
+    )

@@ -1,8 +1,14 @@
-"""How many threads `n_jobs` asks for."""
+"""How many threads `n_jobs` asks for, and work spread over them."""
 
 from __future__ import annotations
 
+import operator
 import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def threads(n_jobs: int | None) -> int:
@@ -11,3 +17,25 @@ def threads(n_jobs: int | None) -> int:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+
+
+def results(calls: Iterable[Callable[[], T]], jobs: int) -> Iterator[T]:
+    """What each call returns, in the order of the calls, which `jobs` threads make.
+
+    With one job, or a single call, each is made when its result is asked for, in the caller's thread. When a
+    call fails, those that have not begun are not made.
+
+    >>> list(results([lambda: 1, lambda: 2], jobs=2))
+    [1, 2]
+    """
+    if jobs > 1 and len(calls := list(calls)) > 1:
+        return _on_threads(calls, jobs)
+    return map(operator.call, calls)
+
+
+def _on_threads(calls: Iterable[Callable[[], T]], jobs: int) -> Iterator[T]:
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield from pool.map(operator.call, calls)
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -8,6 +8,7 @@ digest of what it holds, made where it lies.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ import numpy as np
 from novikoff.data.state import pack_rows, unpack_rows
 from novikoff.distributed.mixing import Method, Standing, Table
 from novikoff.modelfile.checks import MOST, count, digest_of_rows, fact, number
-from novikoff.training.checkpoint import Keeping
+from novikoff.training.checkpoint import CheckpointFile
 from novikoff.training.run import Record, Run
 from novikoff.training.state import records
+
+CHANGE_NOTHING = ("client", "checkpoint", "n_jobs", "verbose", "callback", "n_shards")  # of the outcome
 
 
 @dataclass
@@ -35,7 +38,7 @@ class MixingState:
 
 
 @dataclass
-class MixingCheckpoint(Keeping):
+class MixingCheckpoint(CheckpointFile):
     """Where a fit by mixing is kept after every epoch.
 
     Parameters
@@ -74,7 +77,7 @@ class MixingCheckpoint(Keeping):
     def restore(self, method: Method) -> MixingState:
         """The fit as it was kept; a ValueError where it is another."""
         facts, arrays = self.read({"shards": self.shards}, f"the {len(self.shards)} shard(s)")
-        with self.believing():
+        with self.reading():
             return self._restored(method, facts, arrays)
 
     def _restored(self, method: Method, facts: dict[str, Any], arrays: dict[str, Any]) -> MixingState:
@@ -102,6 +105,14 @@ class MixingCheckpoint(Keeping):
         weighted = "weighted" in facts and fact(facts, "weighted", bool)
         history = records(facts, lists=True)
         return MixingState(table, standing, orders, history, run, known, copies, weighted)
+
+
+def kept_in(folder: Any, parameters: dict[str, Any]) -> MixingCheckpoint | None:
+    """Where a fit that these parameters ask for is kept; None for nowhere."""
+    if folder is None:
+        return None
+    kept = {name: value for name, value in parameters.items() if name not in CHANGE_NOTHING}
+    return MixingCheckpoint(Path(folder), kept)
 
 
 def _counts(part: Any) -> dict[str, Any]:

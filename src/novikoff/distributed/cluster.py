@@ -21,7 +21,7 @@ from distributed.scheduler import KilledWorker
 
 from distributed import CancelledError, Client, Future, LocalCluster, Security, wait
 from novikoff.data.threads import threads
-from novikoff.training.checkpoint import Keeping
+from novikoff.training.checkpoint import CheckpointFile
 
 ANSWER = "10s"  # how long a scheduler may take to answer
 WORKERS = "10s"  # and how long the first worker, which may be starting or coming back
@@ -89,32 +89,29 @@ class Session:
         self._futures.add(future)
         return future
 
-    def each(self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Future]:
-        """One task for each tuple of arguments, all in one message: many small ones keep a scheduler busy."""
-        return self._map(task, arguments) if arguments else []
-
-    def each_at(
-        self, homes: Sequence[str | None], task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+    def each(
+        self,
+        task: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...]],
+        homes: Sequence[str | None] | None = None,
     ) -> list[Future]:
-        """As `each`, with the workers that tasks should be run on while they live; None: any."""
+        """One task for each tuple of arguments, in as few messages as can be: many keep a scheduler busy.
+
+        `homes`: the workers that the tasks should be run on while they live; None: any.
+        """
+        homes = [None] * len(arguments) if homes is None else homes
         futures: dict[int, Future] = {}
         for home in dict.fromkeys(homes):
             own = [k for k, one in enumerate(homes) if one == home]
-            options = {} if home is None else {"workers": [home], "allow_other_workers": True}
-            made = self._map(task, [arguments[k] for k in own], **options)
+            where = {} if home is None else {"workers": [home], "allow_other_workers": True}
+            keys = [f"{self.name}-{task.__name__}-{self._count + k}" for k in range(1, len(own) + 1)]
+            self._count += len(own)
+            columns = [list(column) for column in zip(*(arguments[k] for k in own), strict=True)]
+            with dask.config.set(LARGE):
+                made: list[Future] = self.client.map(task, *columns, key=keys, pure=False, **where)
+            self._futures.update(made)
             futures.update(zip(own, made, strict=True))
         return [futures[k] for k in range(len(homes))]
-
-    def _map(
-        self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], **options: Any
-    ) -> list[Future]:
-        keys = [f"{self.name}-{task.__name__}-{self._count + k}" for k in range(1, len(arguments) + 1)]
-        self._count += len(arguments)
-        columns = [list(column) for column in zip(*arguments, strict=True)]
-        with dask.config.set(LARGE):
-            futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False, **options)
-        self._futures.update(futures)
-        return futures
 
     def workers(self) -> frozenset[str]:
         """Where the workers are that live."""
@@ -147,7 +144,7 @@ class Session:
 
 
 @contextmanager
-def session(given: Any = None, kept: Keeping | None = None) -> Iterator[Session]:
+def session(given: Any = None, kept: CheckpointFile | None = None) -> Iterator[Session]:
     """A session on a cluster, whose own errors are told in words that say what to do.
 
     `kept` is where the work is kept, should the scheduler be lost.
@@ -162,7 +159,7 @@ def session(given: Any = None, kept: Keeping | None = None) -> Iterator[Session]
 
 
 @contextmanager
-def _told(client: Client, kept: Keeping | None) -> Iterator[None]:
+def _told(client: Client, kept: CheckpointFile | None) -> Iterator[None]:
     where = address(client)
     try:
         yield

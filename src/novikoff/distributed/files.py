@@ -11,6 +11,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -195,21 +196,19 @@ def _open(paths: Sequence[str], options: dict[str, Any], features: Features | No
 
 def look(paths: Sequence[str], options: dict[str, Any]) -> tuple[bool, State | None]:
     """Whether there is something in the files, and what their columns are, where they are tables."""
-    try:
+    with tasks.named(_name(paths)):
         source = _open(paths, options)
         is_table = source is not None and isinstance(source.features, TableFeatures)
         return source is not None, features_state(
             source.features
         ) if source is not None and is_table else None
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, _name(paths)) from None
 
 
 def survey(
     paths: Sequence[str], options: dict[str, Any], state: State | None, fixed: bool, rename: Renaming
 ) -> InFile:
     """One pass over the files: what the client has to know."""
-    try:
+    with tasks.named(_name(paths)):
         features = None if state is None else features_from_state(*state, None)
         if features is not None:
             features.fixed = fixed
@@ -239,8 +238,6 @@ def survey(
             return InFile(own, None)
         state = None if fixed else features_state(source.features)
         return InFile(own, state, source.format, source.skipped)
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, _name(paths)) from None
 
 
 _own = threading.local()
@@ -285,20 +282,17 @@ def file_shard(name: str, paths: tuple[str, ...], n_rows: int, *rest: Any) -> Fi
 
 def column_sums(paths: Sequence[str], options: dict[str, Any], columns: tuple[str, State]) -> ColumnSums:
     """One pass over the files, for their scaling."""
-    try:
+    with tasks.named(_name(paths)), suppress(NoRows):
         sums, source = ColumnSums(), _open(paths, options, _features(*columns))
         for block in source.blocks(reuse=True) if source is not None else ():
             sums.add(block.X, block.where)
         return sums
-    except NoRows:
-        return ColumnSums()
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, _name(paths)) from None
+    return ColumnSums()
 
 
 def predict_file(predictor: Predictor, state: State, path: str, options: dict[str, Any], what: str) -> Any:
     """The labels or scores of a file's rows."""
-    try:
+    with tasks.named(path):
         features = features_from_state(*state, None)
         source = _open([path], {"labelled": False} | options, features)
         scorer = Scorer.from_weights(predictor.coef, predictor.intercept)
@@ -310,5 +304,3 @@ def predict_file(predictor: Predictor, state: State, path: str, options: dict[st
             each = [np.zeros((0, *wide), dtype=np.int32 if what == "predict" else np.float64)]
         joined = np.concatenate(each)
         return taken(predictor.classes, joined) if what == "predict" else joined
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, path) from None

@@ -25,7 +25,7 @@ from novikoff.data.zero_tables import zeros
 from novikoff.distributed.mixing import Ask, Method, Outcome, Standing, Table
 from novikoff.training.examples import ArrayExamples, Examples
 from novikoff.training.ledger import Ledger
-from novikoff.training.linear import Fitting, Found, judge, smallest
+from novikoff.training.linear import Found, LinearTrainer, judge, smallest
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
@@ -183,13 +183,13 @@ class LinearMethod(Method):
         model = self.model(table, standing.parts)
         plan = Plan(epochs, self.order, generator_at(order))
         examples = shard.examples(plan, model)
-        fitting = Fitting(model, examples, plan)
-        fitting.settled_at = {k: standing.parts[k]["updates"] for k in standing.settled}
-        fitting.checked = standing.epoch > 0
-        run = train(fitting, plan, judged=False)
+        trainer = LinearTrainer(model, examples, plan)
+        trainer.settled_at = {k: standing.parts[k]["updates"] for k in standing.settled}
+        trainer.checked = standing.epoch > 0
+        run = train(trainer, plan, judged=False)
         if run.interrupted:
             raise KeyboardInterrupt
-        made, seen = len(run.history), fitting.digest
+        made, seen = len(run.history), trainer.digest
         return Outcome(
             tuple(learner.counts() for learner in model.learners),
             plan.rng.bit_generator.state,

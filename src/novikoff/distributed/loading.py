@@ -13,7 +13,7 @@ from novikoff.data.labels import Classes, Labels, check_labels
 from novikoff.data.targets import label_array
 from novikoff.data.text_labels import taken
 from novikoff.distributed.linear_shard import RowShard
-from novikoff.distributed.tasks import said
+from novikoff.distributed.tasks import named
 from novikoff.training.weights import Floats, Scorer
 
 
@@ -42,7 +42,7 @@ def read_rows(
     name: str, Xs: Sequence[Any], ys: Sequence[Any], weights: Sequence[Any] | None, rounding: str = "never"
 ) -> RawRows:
     """A shard of one or more blocks of rows."""
-    try:
+    with named(name):
         for X, y in zip(Xs, ys, strict=True):
             _check_length(X, y, "y", "labels")
             _check_index(X, y)
@@ -53,8 +53,6 @@ def read_rows(
         y = check_labels(np.concatenate([_column(label_array(y)) for y in ys]))
         w = None if weights is None else _weights(np.concatenate([_column(w) for w in weights]))
         return RawRows(name, X, y, w)
-    except (ValueError, TypeError) as error:
-        raise said(error, name) from None
 
 
 def _matrix(X: Any, rounding: str = "never") -> Any:

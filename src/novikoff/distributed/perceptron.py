@@ -10,17 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff.data.labels import Classes
 from novikoff.distributed.blocks import load_blocks
-from novikoff.distributed.checkpoint import MixingCheckpoint
+from novikoff.distributed.checkpoint import kept_in
 from novikoff.distributed.cluster import Session, session
 from novikoff.distributed.estimator import OnCluster
 from novikoff.distributed.files import are_paths, load_files
-from novikoff.distributed.fitting import kept_in, learn
 from novikoff.distributed.linear_shard import LinearMethod
 from novikoff.distributed.predicting import predicted
+from novikoff.distributed.rounds import MixingTrainer, trainer_of
 from novikoff.distributed.shards import Shards
 from novikoff.linear.estimator import LinearClassifier
 from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
@@ -144,7 +145,10 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                 init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
                 if init is not None:
                     begin.start_from(*init)
-                model, run = self._learn(own, shards, method, begin, Plan.of(self), checkpoint=kept)
+                state = method.begin_from(begin)
+                trainer = trainer_of(own, shards.futures, method, state, Plan.of(self), self.mixing, kept)
+                run = train(trainer, trainer.plan, trainer.run)
+                model = self._learned(method, trainer, begin, run)
             self._set_shards(shards)
             self._set_run(model, run)
             if run.interrupted:
@@ -195,7 +199,10 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                     if method.n_classes > begin.n_classes:
                         begin.grow(method.n_classes)
                 plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
-                model, run = self._learn(own, shards, method, begin, plan, judged=False)
+                state = method.begin_from(begin)
+                trainer = trainer_of(own, shards.futures, method, state, plan, self.mixing)
+                run = train(trainer, trainer.plan, trainer.run, judged=False)
+                model = self._learned(method, trainer, begin, run)
             run.as_given = True
             if not begun:
                 self._set_shards(shards)
@@ -234,34 +241,15 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
     def _method(self, shards: Shards, order: str) -> LinearMethod:
         return LinearMethod(len(shards.classes.labels), shards.n_features, Settings.of(self), order)
 
-    def _learn(
-        self,
-        own: Session,
-        shards: Shards,
-        method: LinearMethod,
-        begin: Model,
-        plan: Plan,
-        *,
-        judged: bool = True,
-        checkpoint: MixingCheckpoint | None = None,
-    ) -> tuple[Model, Run]:
-        table, standing, run = learn(
-            own,
-            shards.futures,
-            method,
-            method.begin_from(begin),
-            plan,
-            self.mixing,
-            judged=judged,
-            checkpoint=checkpoint,
-        )
-        model = method.model(table, standing.parts)
+    def _learned(self, method: LinearMethod, trainer: MixingTrainer, begin: Model, run: Run) -> Model:
+        """The model at the end of a run that began from `begin`."""
+        model = method.model(trainer.bring(), trainer.standing.parts)
         assert run.call is not None
         model.ledger = begin.ledger.after(run.call)
         if begin.total("visits"):  # the bound counts over all calls
             before = begin.total("updates" if method.counts_updates else "mistakes")
             run.mixed += self._run.mixed if self._run.n_shards else before
-        return model, run
+        return model
 
     def _set_shards(self, shards: Shards) -> None:
         for name in ("features_", "feature_names_in_"):

@@ -13,18 +13,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
 
 from distributed import Future
+from novikoff.data.arrays import digest_of
 from novikoff.distributed import mixing, tasks
 from novikoff.distributed.checkpoint import MixingCheckpoint, MixingState
 from novikoff.distributed.cluster import Session
-from novikoff.distributed.mixing import Method, Mixed, Outcome, Table
-from novikoff.training import loop
+from novikoff.distributed.linear_shard import order_states
+from novikoff.distributed.mixing import Method, Mixed, Outcome, Standing, Table
 from novikoff.training.ledger import Call, Seen
+from novikoff.training.loop import Epoch, WorstFirstTrainer
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
 
@@ -35,8 +38,32 @@ ANCHOR = 16  # epochs
 Place = tuple[int, int]  # slice, and shard or group
 
 
-class Rounds(loop.Learner):
-    """A fit under way on a cluster."""
+def trainer_of(
+    session: Session,
+    shards: Sequence[Future],
+    method: Method,
+    begin: tuple[Table, Standing],
+    plan: Plan,
+    mixing: str,
+    checkpoint: MixingCheckpoint | None = None,
+) -> MixingTrainer:
+    """What learns on the cluster, from a shared state on.
+
+    With a checkpoint the state is kept after every epoch; where there is one already, the fit resumes from
+    it. Whoever has put the outcome in a safe place removes it.
+    """
+    state = MixingState(*begin, order_states(plan.rng, len(shards)))
+    if checkpoint is not None:
+        checkpoint.shards = session.gather([session.submit(tasks.digest, one) for one in shards])
+        if begin[1].visits or begin[0].any():
+            checkpoint.parameters = checkpoint.parameters | {"begins_from": digest_of(begin[0])}
+        if checkpoint.exists():
+            state = checkpoint.restore(method)
+    return MixingTrainer(session, method, shards, state, plan, mixing, checkpoint)
+
+
+class MixingTrainer(WorstFirstTrainer):
+    """A shared state under training on a cluster, by iterative parameter mixing."""
 
     def __init__(
         self,
@@ -48,8 +75,10 @@ class Rounds(loop.Learner):
         how: str = "uniform",
         checkpoint: MixingCheckpoint | None = None,
     ) -> None:
-        self.session, self.method, self.shards, self.plan, self.how = session, method, shards, plan, how
-        self.checkpoint = checkpoint
+        self.session, self.method, self.shards, self.how = session, method, shards, how
+        self.rng, self.checkpoint = plan.rng, checkpoint
+        self.shard_epochs = plan.max_epochs if how == "single-shot" else 1  # before the shards are mixed
+        self.plan = replace(plan, max_epochs=1) if how == "single-shot" else plan  # of the mixing
         self.orders, self.run = list(state.orders), state.run
         self.run.history, self.run.n_shards = state.history, len(shards)
         self.table: Table | None = state.table  # None while only the workers have it
@@ -83,15 +112,17 @@ class Rounds(loop.Learner):
         return len(self.slices) == 1
 
     # -- epochs
-    def epoch(self) -> loop.Epoch:
-        run = self.run
-        mixed = self._mix()
+    def epoch(self) -> Epoch:
+        run, own = self.run, zip(self.shards, self.orders, strict=True)
+        how = self.slices, self.standing
+        each = [(self.method, shard, *how, order, self.shard_epochs) for shard, order in own]
+        mixed = self._mix(self.session.each(tasks.learn, each, self._homes()))
         run.mixed += mixed.weighted_updates if self.method.counts_updates else mixed.weighted_mistakes
         run.n_rows = sum(outcome.rows for outcome in self.outcomes)
         run.heaviest = max(outcome.heaviest for outcome in self.outcomes)
         run.shuffled_in_blocks = max(outcome.shuffled_in_blocks for outcome in self.outcomes)
         alone = len(self.shards) == 1 and self.outcomes[0].converged
-        return loop.Epoch(not mixed.changed or alone, self._counts(mixed))
+        return Epoch(not mixed.changed or alone, self._counts(mixed))
 
     worst = epoch  # the shards choose their most violated rows themselves
 
@@ -102,6 +133,7 @@ class Rounds(loop.Learner):
 
     def finish(self, run: Run) -> None:
         run.call = self._call(run)
+        self.rng.bit_generator.state = self.orders[0]  # as if it had been drawn from here
 
     def judge(self, run: Run) -> None:
         self.method.judge(self.bring(), self.standing, run, self._ask)
@@ -123,15 +155,8 @@ class Rounds(loop.Learner):
         each = [(self.method, shard, *arguments) for shard in self.shards]
         return self.session.gather(self.session.each(tasks.asked, each))
 
-    def _mix(self) -> Mixed:
-        """Every shard once, and the mixture."""
-        epochs = self.plan.max_epochs if self.how == "single-shot" else 1
-        own = zip(self.shards, self.orders, strict=True)
-        learned = self.session.each_at(
-            self._homes(),
-            tasks.learn,
-            [(self.method, shard, self.slices, self.standing, order, epochs) for shard, order in own],
-        )
+    def _mix(self, learned: list[Future]) -> Mixed:
+        """The mixture of what every shard has learned."""
         outcomes = self.session.gather(self.session.each(tasks.outcome, [(one,) for one in learned]))
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if not self.standing.epoch:

@@ -163,7 +163,7 @@ class Found:
 
 def survey(path: str, recipe: State, options: dict[str, Any]) -> Found:
     """One pass over a file."""
-    try:
+    with tasks.named(path):
         features = _features(recipe)
         features.fixed = False
         x, labels, classes = read_sentences(path, features, **options)
@@ -171,8 +171,6 @@ def survey(path: str, recipe: State, options: dict[str, Any]) -> Found:
             raise ValueError("there are no labels to learn from.")
         counts = np.bincount(x.ids, minlength=features.n_columns)
         return Found(len(x), classes, counts, features_state(features))
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, path) from None
 
 
 def read_shard(pieces: Sequence[Piece], shared: tuple[State, Any, Labels, dict[str, Any]]) -> SentenceShard:
@@ -181,10 +179,8 @@ def read_shard(pieces: Sequence[Piece], shared: tuple[State, Any, Labels, dict[s
     features = _features(state)
     xs, ys = [], []
     for path, begin, end in pieces:
-        try:
+        with tasks.named(path):
             x, labels, found = read_sentences(path, features, **options)
-        except (ValueError, TypeError, OSError) as error:
-            raise tasks.said(error, path) from None
         assert labels is not None
         x, labels = tagging.subset(x, labels, np.arange(begin, end))
         xs.append(x if kept is None else x.renumbered(np.where(kept, np.arange(len(kept)), -1)))
@@ -203,7 +199,5 @@ def _nothing() -> tuple[Any, Any]:
 
 def shard_allowed(transitions: str, shard: SentenceShard, classes: list[Any]) -> Allowed:
     """What is allowed as far as this shard tells."""
-    try:
+    with tasks.named(shard.name):
         return constraints.allowed(transitions, classes, shard.x, shard.labels)
-    except ValueError as error:
-        raise tasks.said(error, shard.name) from None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, Self
 
+from novikoff.distributed.checkpoint import kept_in
 from novikoff.distributed.cluster import session
 from novikoff.distributed.estimator import OnCluster
 from novikoff.distributed.files import are_paths
-from novikoff.distributed.fitting import kept_in, learn
+from novikoff.distributed.rounds import trainer_of
 from novikoff.distributed.sentences import load_files, load_lists
 from novikoff.distributed.tagging_shard import ChainMethod
 from novikoff.parameters.distributed import DISTRIBUTED_TAGGER_PARAMETERS
@@ -16,6 +17,7 @@ from novikoff.parameters.parameter import DEFAULT, check_parameters, with_parame
 from novikoff.tagging import reading
 from novikoff.tagging.estimator import TaggerEstimator
 from novikoff.tagging.tagger import Tagger
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 
 
@@ -103,11 +105,9 @@ class DistributedTagger(OnCluster, TaggerEstimator):
                 shards = load_lists(own, X, y, features, *how)
             n_features = shards.features.n_columns
             method = ChainMethod(n_features, shards.allowed, bool(self.average), self.order)
-            begin = method.begin()
-            table, standing, run = learn(
-                own, shards.futures, method, begin, plan, self.mixing, checkpoint=kept
-            )
-        weights = method.weights(table, standing)
+            trainer = trainer_of(own, shards.futures, method, method.begin(), plan, self.mixing, kept)
+            run = train(trainer, trainer.plan, trainer.run)
+            weights = method.weights(trainer.bring(), trainer.standing)
         tagger = Tagger.of(shards.classes, shards.features, weights, weights.pairs(), run=run, **about)
         self._finish(tagger)
         if kept is not None:

@@ -23,6 +23,7 @@ from novikoff.distributed.mixing import Ask, Method, Outcome, Standing, Table
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, stride
 from novikoff.tagging.sequences import Ids, Sequences
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 
@@ -106,7 +107,7 @@ class ChainMethod(Method):
         started = time.perf_counter()
         weights, rng = self.weights(table, standing), generator_at(order)
         plan = Plan(epochs, self.order, rng)
-        run, _ = tagging.fit(weights, shard.x, shard.labels, plan)
+        run = train(tagging.TaggerTrainer(weights, shard.x, shard.labels, plan), plan, judged=False)
         if run.interrupted:
             raise KeyboardInterrupt
         (begun,), now = standing.parts, vars(weights.counts)

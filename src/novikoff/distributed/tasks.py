@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,25 +16,17 @@ from novikoff.distributed.mixing import Change, Method, Outcome, Standing, Sums,
 Learned = tuple[Change, Outcome]
 
 
-def said(error: Exception, what: str) -> Exception:
-    """The error with the worker and what it was at."""
-    text = str(error).removeprefix(f"{what}: ")  # a file's own errors begin with its name
-    message = f"{what}, on worker {get_worker().address}: {text}"
-    kinds = (OverflowError, FileNotFoundError, PermissionError, OSError, TypeError)
-    return next((kind for kind in kinds if isinstance(error, kind)), ValueError)(message)
-
-
-def on_a_shard(task: Callable[..., Any]) -> Callable[..., Any]:
-    """A task whose second argument is the shard that its errors name."""
-
-    @wraps(task)
-    def named(method: Any, shard: Any, *rest: Any) -> Any:
-        try:
-            return task(method, shard, *rest)
-        except (ValueError, OverflowError, OSError, TypeError) as error:
-            raise said(error, shard.name) from None
-
-    return named
+@contextmanager
+def named(what: str) -> Iterator[None]:
+    """An error gets the name of what it is about, and of the worker."""
+    try:
+        yield
+    except (ValueError, OverflowError, OSError, TypeError) as error:
+        text = str(error).removeprefix(f"{what}: ")  # a file's own errors begin with its name
+        message = f"{what}, on worker {get_worker().address}: {text}"
+        kinds = (OverflowError, FileNotFoundError, PermissionError, OSError, TypeError)
+        kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
+        raise kind(message) from None
 
 
 def given(part: Any) -> Any:
@@ -47,25 +39,23 @@ def blank(shape: tuple[int, ...]) -> Table:
     return np.zeros(shape)
 
 
-@on_a_shard
 def learn(
     method: Method, shard: Any, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
 ) -> Learned:
     """An epoch on a shard, in the one copy of the shared table that it needs."""
-    table = mixing.joined(slices, method.table())
-    outcome = method.learn(shard, table, standing, order, epochs)
-    change = mixing.changes(slices, table)
+    with named(shard.name):
+        table = mixing.joined(slices, method.table())
+        outcome = method.learn(shard, table, standing, order, epochs)
+        change = mixing.changes(slices, table)
     size = change.table.nbytes + (0 if change.rows is None else change.rows.nbytes)
     return change, replace(outcome, worker=get_worker().address, held_bytes=size)
 
 
 def digest(shard: Any) -> str:
     """What tells a shard's data from others."""
-    try:
+    with named(shard.name):
         found: str = shard.digest()
         return found
-    except OSError as error:
-        raise said(error, shard.name) from None
 
 
 def outcome(learned: Learned) -> Outcome:
@@ -95,12 +85,12 @@ def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
     return mixing.mixture(before, sums, whole, visits)
 
 
-@on_a_shard
 def asked(
     method: Method, shard: Any, slices: Sequence[Table], standing: Standing, name: str, *rest: Any
 ) -> Any:
     """What a method's function of this name says of a shard: for the verdict."""
-    return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
+    with named(shard.name):
+        return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
 
 
 def square(method: Method, part: Table, begin: int) -> float:

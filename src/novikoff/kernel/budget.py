@@ -4,7 +4,7 @@ native/budget.h has the policies with their papers' equations. All columns of sc
 else one a class) share the supports, and the budget counts distinct supports in all. Below the budget every
 policy makes the updates of the perceptron without one.
 
-A learner answers as `dualmodel.DualModel` does: the last scores; the averaged ones where no support is ever
+It answers as `dual_model.DualModel` does: the last scores; the averaged ones where no support is ever
 removed, which is so for the projectrons and without a budget; but no votes, for which all that was ever
 removed or projected would have to be kept.
 """
@@ -15,26 +15,27 @@ import math
 import time
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.data.arrays import in_order, is_sparse, rows_of
-from novikoff.data.threads import threads
-from novikoff.exact.outward import root_up
-from novikoff.kernel.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows, in_parallel
+from novikoff.data.arrays import UnsortedIndices, in_order, is_sparse, raise_problem, rows_of
+from novikoff.data.threads import results, threads
+from novikoff.kernel.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows
+from novikoff.outward import root_up
 from novikoff.training.averaging import per_visit
-from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
+from novikoff.training.weights import Floats, Ints
 
 UNLIMITED = 2**63 - 1
 CALL_SECONDS = 0.1  # about what a native call takes, so that Ctrl-C is heard
 PART = 256  # rows that a thread predicts at a time
 
 
-class BudgetLearner(ABC):
-    """Abstract: coefficients of a few supports, learned row by row. `budget_learner` makes one."""
+class BudgetModel(ABC):
+    """Abstract: coefficients of a few supports, which learns row by row. `budget_model` makes one."""
 
     native: _core.Budgeted
     kernel: Kernel
@@ -63,24 +64,17 @@ class BudgetLearner(ABC):
     # -- learning
     def learn(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
         """Visit the rows, in this order; the number of updates. All are checked before the first visit."""
-        return self.visit_rows(self.checked(X), labels, order)
+        before = self.native.updates
+        self.visit_rows(self.checked(X), labels, order)
+        return self.native.updates - before
 
     @abstractmethod
     def checked(self, X: Any) -> Any:
         """The rows, found fit for learning."""
 
-    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
-        """`learn` for rows that have been checked."""
-        before = self.native.updates
-        try:
-            self._visit(X, labels, order)
-        finally:  # what was learned before an interrupt has the numbers of these rows
-            self.n_rows += X.shape[0]
-        return self.native.updates - before
-
     @abstractmethod
-    def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
-        """Visit rows; `n_rows` were given before."""
+    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
+        """Learn from rows that have been checked; also after an interrupt they are counted in `n_rows`."""
 
     @property
     def draws(self) -> bool:
@@ -233,7 +227,7 @@ class BudgetLearner(ABC):
         return {k: v for k, v in vars(self).items() if k != "native"} | {"state": self.native.state()}
 
 
-class _RowLearner(BudgetLearner):
+class _RowBudget(BudgetModel):
     """One of the kernels that native/gram.h knows; dense supports, or sparse ones whose columns may grow."""
 
     native: _core.RowBudget
@@ -273,14 +267,17 @@ class _RowLearner(BudgetLearner):
         if X.shape[1] < known or (X.shape[1] > known and not self.sparse):
             raise ValueError(f"X has {X.shape[1]} features, but the learner has seen rows of {known}.")
 
-    def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
+    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
         rows, n = rows_of(X), X.shape[0] if order is None else len(order)
         at, size = 0, 16
-        while at < n:
-            end, started = min(at + size, n), time.perf_counter()
-            self.native.learn(rows, labels, order, at, end, self.n_rows, self._draws(end - at))
-            size = 2 * size if time.perf_counter() - started < CALL_SECONDS else max(size // 2, 1)
-            at = end
+        try:
+            while at < n:
+                end, started = min(at + size, n), time.perf_counter()
+                self.native.learn(rows, labels, order, at, end, self.n_rows, self._draws(end - at))
+                size = 2 * size if time.perf_counter() - started < CALL_SECONDS else max(size // 2, 1)
+                at = end
+        finally:  # supports learned before an interrupt have the numbers of these rows
+            self.n_rows += X.shape[0]
 
     @property
     def n_features(self) -> int:
@@ -307,11 +304,10 @@ class _RowLearner(BudgetLearner):
         self._check_columns(X)
         rows, n = rows_of(X), X.shape[0]
         out = np.zeros((n, self.n_columns))
-
-        def add(begin: int) -> None:
-            self.native.scores(rows, begin, min(begin + PART, n), averaged, out)
-
-        in_parallel(add, range(0, n, PART), jobs)
+        ranges = ((begin, min(begin + PART, n)) for begin in range(0, n, PART))
+        calls = (partial(self.native.scores, rows, *part, averaged, out) for part in ranges)
+        for _ in results(calls, jobs):
+            pass
         return out
 
     def __getstate__(self) -> dict[str, Any]:
@@ -329,7 +325,7 @@ class _RowLearner(BudgetLearner):
         self.native.set_supports(_core.Rows(data, indices, indptr, state["n_features"]), number)
 
 
-class _CalledLearner(BudgetLearner):
+class _CalledBudget(BudgetModel):
     """Kernel values come from panels, row by row: those of a function, or of a matrix that holds them."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -346,35 +342,39 @@ class _CalledLearner(BudgetLearner):
         self.radius = max(self.radius, self.kernel.measure(X).radius)
         return X
 
-    def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
+    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
         """Rows ahead are asked for together, in ever larger blocks, as long as no support changes."""
         order = np.arange(X.shape[0]) if order is None else order
         at, size = 0, 1
-        while at < len(order):
-            block = order[at : at + size]
-            size = min(2 * size, PART)
-            for row, values in zip(block.tolist(), self._values(X, block), strict=True):
-                at += 1
-                if self._visit_row(X, row, int(labels[row]), values):
-                    size = 1
-                    break
+        try:
+            while at < len(order):
+                block = order[at : at + size]
+                size = min(2 * size, PART)
+                for row, values in zip(block.tolist(), self._values(X, block), strict=True):
+                    at += 1
+                    draws, label = self._draws(1), int(labels[row])
+                    wrong = self.native.decide(values, label)
+                    changed = wrong and self._update(X, row, label, values, draws)
+                    self.native.visits += 1
+                    if changed:
+                        size = 1
+                        break
+        finally:
+            self.n_rows += X.shape[0]
 
-    def _visit_row(self, X: Any, row: int, label: int, values: Floats) -> bool:
-        """Visit a row with these kernel values; whether it became a support."""
-        here, place = np.array([row], dtype=np.int64), -1
-        draws = self._draws(1)
-        if self.native.decide(values, label):
-            taken, own = self.kernel.take(X, here), np.empty((1, 1))
-            self.kernel.panels(X)(here).values(self.kernel.rows(X), here, 0, 1, own)
-            near = np.abs(values - own[0, 0]) <= 1e-9 * abs(own[0, 0])
-            same = next((p for p in np.flatnonzero(near).tolist() if _equal(self.taken[p], taken)), -1)
-            of_oldest = self._of_oldest(X) if self.native.needs_oldest and same < 0 else None
-            draw = 0.0 if draws is None else float(draws[0])
-            place = self.native.update(values, label, float(own[0, 0]), same, draw, of_oldest)
-            if place >= 0:
-                self._panel = None
-                self.taken[place : place + 1], self.numbers[place : place + 1] = [taken], [row + self.n_rows]
-        self.native.visits += 1
+    def _update(self, X: Any, row: int, label: int, values: Floats, draws: Floats | None) -> bool:
+        """Learn from a row with these kernel values; whether it became a support."""
+        here = np.array([row], dtype=np.int64)
+        taken, own = self.kernel.take(X, here), np.empty((1, 1))
+        self.kernel.panels(X)(here).values(self.kernel.rows(X), here, 0, 1, own)
+        near = np.abs(values - own[0, 0]) <= 1e-9 * abs(own[0, 0])
+        same = next((p for p in np.flatnonzero(near).tolist() if _equal(self.taken[p], taken)), -1)
+        of_oldest = self._of_oldest(X) if self.native.needs_oldest and same < 0 else None
+        draw = 0.0 if draws is None else float(draws[0])
+        place = self.native.update(values, label, float(own[0, 0]), same, draw, of_oldest)
+        if place >= 0:
+            self._panel = None
+            self.taken[place : place + 1], self.numbers[place : place + 1] = [taken], [row + self.n_rows]
         return place >= 0
 
     def _values(self, X: Any, rows: Rows) -> Floats:
@@ -472,7 +472,7 @@ def _settle_winner(scores: Floats, among: list[int], alpha: Floats, values: Floa
         scores[best] = np.nextafter(scores.max(), np.inf)
 
 
-def budget_learner(
+def budget_model(
     kernel: Kernel,
     n_classes: int,
     like: Any,
@@ -483,12 +483,12 @@ def budget_learner(
     joint: bool = False,
     tie_is_mistake: bool = False,
     rng: np.random.Generator | None = None,
-) -> BudgetLearner:
+) -> BudgetModel:
     """A learner that keeps at most `budget` supports, for rows stored as those of `like`.
 
     >>> from novikoff.kernel.kernels import NamedKernel
     >>> X, labels = np.array([[0.0, 1], [1, 0], [1, 1], [0, 0]]), np.array([1, 1, 0, 0], dtype=np.int32)
-    >>> learner = budget_learner(NamedKernel("rbf", gamma=1.0), 2, X, budget=2)
+    >>> learner = budget_model(NamedKernel("rbf", gamma=1.0), 2, X, budget=2)
     >>> learner.learn(X, labels), learner.support.tolist()
     (1, [2])
     """
@@ -500,10 +500,10 @@ def budget_learner(
         "rng": np.random.default_rng() if rng is None else rng,
     }
     if not isinstance(kernel, NamedKernel):
-        return _CalledLearner(kernel, n_classes, **options)
+        return _CalledBudget(kernel, n_classes, **options)
     if sparse is None:  # values do not depend on how supports are kept: sparse where that is faster
         sparse = is_sparse(like) and 16 * like.nnz < like.shape[0] * like.shape[1]
-    return row_learner(kernel, n_classes, like.shape[1], sparse=sparse, **options)
+    return row_budget(kernel, n_classes, like.shape[1], sparse=sparse, **options)
 
 
 def own_generator(rng: np.random.Generator) -> np.random.Generator:
@@ -514,11 +514,11 @@ def own_generator(rng: np.random.Generator) -> np.random.Generator:
     return np.random.default_rng(int(rng.integers(2**63)))  # a legacy RandomState has nothing to spawn from
 
 
-def row_learner(
+def row_budget(
     kernel: Kernel, n_classes: int, n_features: int, *, sparse: bool, **options: Any
-) -> BudgetLearner:
+) -> BudgetModel:
     """The same for a kernel of native/gram.h; columns may be added later where supports are sparse."""
-    return _RowLearner(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
+    return _RowBudget(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
 
 
 def restored(
@@ -530,12 +530,12 @@ def restored(
     *,
     n_features: int,
     **options: Any,
-) -> BudgetLearner:
+) -> BudgetModel:
     """A learner as it was, from its supports, their numbers and the native state."""
     if isinstance(kernel, NamedKernel):
-        learner = row_learner(kernel, n_classes, n_features, sparse=is_sparse(vectors), **options)
+        learner = row_budget(kernel, n_classes, n_features, sparse=is_sparse(vectors), **options)
     else:
-        learner = _CalledLearner(kernel, n_classes, **options)
+        learner = _CalledBudget(kernel, n_classes, **options)
     learner.native.set_state(state)
     learner.put(vectors, numbers)
     return learner

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.kernel.budget import BudgetLearner, restored
+from novikoff.kernel.budget import BudgetModel, restored
 from novikoff.kernel.state import (
     check_numbers,
     kernel_from_state,
@@ -23,7 +23,7 @@ MEASURES = ("damage", "largest")
 POLICIES = KERNEL_PARAMETERS["budget_policy"].choices
 
 
-def budget_state(learner: BudgetLearner) -> State:
+def budget_state(learner: BudgetModel) -> State:
     """Coefficients, their running sums, supports, the factor of projections, and how far draws have come."""
     facts, arrays = vectors_state(learner.vectors, learner.kernel)
     facts |= {"kernel": kernel_state(learner.kernel), "n_classes": learner.n_classes}
@@ -40,7 +40,7 @@ def budget_state(learner: BudgetLearner) -> State:
     return facts, arrays | {name: held[name] for name in names} | {"support": learner.support}
 
 
-def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetLearner:
+def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetModel:
     """The learner that `budget_state` was taken from."""
     kernel = kernel_from_state(fact(facts, "kernel", dict))
     n_classes = count(facts, "n_classes", 2, LARGEST)

@@ -11,23 +11,26 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.sources.block import BadValue
-from novikoff.data.threads import threads
-from novikoff.exact.outward import UNIT, margin_down, root_up
+from novikoff.data.threads import results, threads
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
+from novikoff.kernel.kernels import PART, Kernel, OwnWay, Panel, Rows, _PythonPanel
+from novikoff.kernel.trainer import KernelTrainer, Update
+from novikoff.outward import UNIT, margin_down, root_up
+from novikoff.training.loop import Epoch
+from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
 PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
 SLICE = 1 << 14  # visits of one native call
-PART = 2048  # rows that one thread brings up to date at a time
 FAR = math.ldexp(1.0, 1023)  # margins from there on are said to be infinite
 LARGEST = 960  # the largest exponent of values as floats: sums of 2⁶³ of them are finite
 
@@ -78,53 +81,37 @@ class MonotoneConjunction(Kernel):
         with np.errstate(over="ignore"):
             return np.asarray(np.ldexp(1.0, pack(X).ones()) + self.offset)
 
-    def own_scores(self, X: Any, supports: Any, alpha: Floats, divisor: float, n_jobs: int | None) -> Floats:
+    def own_scores(self, X: Any, supports: Any, alpha: Floats, divisor: float) -> OwnWay:
         """Exact in sign and winner; a row's scores beyond 2^1000 are scaled down together."""
-        rows, packed = pack(X), pack(supports)
+        rows, packed, bias = pack(X), pack(supports), bool(self.offset)
         whole, out = alpha.astype(np.int64), np.zeros((rows.n, alpha.shape[1]))
-
-        def add(begin: int) -> None:
-            end = min(begin + size, rows.n)
-            _core.conjunction_scores(rows, packed, whole, bool(self.offset), divisor, begin, end, out)
-
-        size = _rows_at_once(packed.n)
-        in_parallel(add, range(0, rows.n, size), threads(n_jobs))
-        return out
+        return OwnWay(
+            out,
+            (
+                partial(_core.conjunction_scores, rows, packed, whole, bias, divisor, *part, out)
+                for part in _ranges(rows.n, packed.n)
+            ),
+        )
 
     def own_votes(
-        self,
-        X: Any,
-        supports: Any,
-        used: Rows,
-        moves: Floats,
-        survived: Floats,
-        joint: bool,
-        n_jobs: int | None,
-    ) -> Floats:
+        self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool
+    ) -> OwnWay:
         """Of exact prefix sums."""
-        rows, packed, small = pack(X), pack(supports), moves.astype(np.int8)
-        out = np.zeros((rows.n, moves.shape[1]))
-
-        def add(begin: int) -> None:
-            end = min(begin + size, rows.n)
-            bias = bool(self.offset)
-            _core.conjunction_votes(rows, packed, used, small, survived, joint, bias, begin, end, out)
-
-        size = _rows_at_once(len(used))
-        in_parallel(add, range(0, rows.n, size), threads(n_jobs))
-        return out
+        rows, packed, bias = pack(X), pack(supports), bool(self.offset)
+        small, out = moves.astype(np.int8), np.zeros((rows.n, moves.shape[1]))
+        return OwnWay(
+            out,
+            (
+                partial(_core.conjunction_votes, rows, packed, used, small, survived, joint, bias, *part, out)
+                for part in _ranges(rows.n, len(used))
+            ),
+        )
 
 
-def _rows_at_once(terms: int) -> int:
-    return max((1 << 22) // max(terms, 1), 1)
-
-
-class Update(NamedTuple):
-    """One mistaken row."""
-
-    row: int
-    visit: int  # visits made before it
-    move: Floats  # −1, 0 or +1 for each column of scores
+def _ranges(rows: int, terms: int) -> list[tuple[int, int]]:
+    """Ranges of rows, each the work of one native call."""
+    size = max((1 << 22) // max(terms, 1), 1)
+    return [(begin, min(begin + size, rows)) for begin in range(0, rows, size)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,26 +136,19 @@ class Scaled:
             return np.asarray(np.ldexp(self.x, self.e))
 
 
-class ConjunctionLearner:
-    """What `dual.DualLearner` is for floats, in whole numbers: see native/conjunctions.h.
+class ConjunctionTrainer(KernelTrainer):
+    """What `dual.DualTrainer` is for floats, in whole numbers: see native/conjunctions.h.
 
     A row's scores are brought up to date when it is visited, and those of all rows, by several threads, after
     every `PENDING` updates.
     """
 
     def __init__(
-        self,
-        earlier: DualModel,
-        X: Any,
-        labels: Ints,
-        *,
-        tie_is_mistake: bool = False,
-        n_jobs: int | None = None,
+        self, earlier: DualModel, X: Any, labels: Ints, plan: Plan, *, tie_is_mistake: bool = False
     ) -> None:
-        self.earlier, self.X, self.labels = earlier, X, np.ascontiguousarray(labels)
-        self.joint, self.bias = earlier.joint, bool(earlier.kernel.offset)
-        self.ties_hurt = tie_is_mistake
-        self.jobs, packed = threads(n_jobs), pack(X)
+        super().__init__(earlier, X, labels, plan, tie_is_mistake=tie_is_mistake)
+        self.bias = bool(earlier.kernel.offset)
+        self.jobs, packed = threads(plan.n_jobs), pack(X)
         self.native = _core.ConjunctionLearner(
             packed, earlier.n_columns, self.joint, tie_is_mistake, self.bias
         )
@@ -179,24 +159,19 @@ class ConjunctionLearner:
             alpha = earlier.coefficients(averaged=False).astype(np.int64)
             self.native.begin_with(pack(earlier.vectors), alpha)
             self._push()
-        self.updates: list[Update] = []
-        self.visits = 0
 
     # -- learning
-    def epoch(self, order: Rows) -> int:
-        """Visit the rows in this order; the number of updates."""
-        before, at = len(self.updates), 0
-        order = np.ascontiguousarray(order, dtype=np.int64)
+    def epoch(self, order: Rows | None = None) -> Epoch:
+        order, before, at = self.order() if order is None else order, len(self.updates), 0
         while at < len(order):
             end = min(at + SLICE, len(order))
             reached = self.native.visit(self.labels, order, at, end, self.visits, PENDING)
             self.visits += reached - at
             at = reached
-            self._take()
-        return len(self.updates) - before
+            self._note()
+        return self.counted(len(self.updates) == before, before)
 
     def visit_worst(self) -> int:
-        """One visit to the most violated row, or to each class's own (one-vs-rest); the number of updates."""
         before, found = len(self.updates), dict[int, Rows]()
         for c in range(1 if self.joint else self.earlier.n_columns):
             row = self._most_violated(c)
@@ -209,7 +184,7 @@ class ConjunctionLearner:
             else:
                 self.native.move(row, self.visits, moves)
         self.visits += len(found) > 0  # nothing violated, so nothing was visited
-        self._take()
+        self._note()
         return len(self.updates) - before
 
     def _most_violated(self, c: int) -> int | None:
@@ -221,7 +196,7 @@ class ConjunctionLearner:
         if self.joint:
             return next((row for row in ties if not self.is_right(row)), None)
         sides = self._sides(c)
-        return next((row for row in ties if self.ties_hurt or sides[row] < 0), None)
+        return next((row for row in ties if self.tie_is_mistake or sides[row] < 0), None)
 
     def _sides(self, c: int) -> Rows:
         """y = ±1 of all rows, for a column."""
@@ -234,7 +209,7 @@ class ConjunctionLearner:
         scores = Scaled(*self.native.scores())[:, c]
         return Scaled(scores.x * self._sides(c), scores.e)
 
-    def _take(self) -> None:
+    def _note(self) -> None:
         """Record the updates that were made, and add them to all rows."""
         row, visit, moves = self.native.made(len(self.updates))
         self.updates += map(Update, row.tolist(), visit.tolist(), moves)
@@ -243,7 +218,9 @@ class ConjunctionLearner:
 
     def _push(self) -> None:
         n = len(self.labels)
-        in_parallel(lambda i: self.native.push(i, min(i + PART, n)), range(0, n, PART), self.jobs)
+        calls = (partial(self.native.push, i, min(i + PART, n)) for i in range(0, n, PART))
+        for _ in results(calls, self.jobs):
+            pass
 
     # -- what came of it
     def squares(self) -> Floats:
@@ -257,12 +234,16 @@ class ConjunctionLearner:
         """Whether the last weights get a row right; `strictly`: with no score at 0."""
         return self.native.is_right(row, int(self.labels[row]), strictly)
 
+    def is_zero(self, model: DualModel) -> bool:
+        return True  # an inner product, in whole numbers
+
     def judge(self, run: Run) -> None:
         """Is every row strictly on its own side? Exactly.
 
         Where only ties at 0 stand against it and there is a bias, they can be lifted through it by half of
         what the others can spare, which is at least 1.
         """
+        run.whole_values = True  # powers of two, however large
         n = len(self.labels)
         run.consistent = all(self.is_right(row) for row in range(n))
         strict = run.consistent and all(self.is_right(row, strictly=True) for row in range(n))
@@ -311,7 +292,6 @@ class ConjunctionLearner:
         return np.array([min(float(others[others.first_smallest()].floats()) / 2, 2.0**400)])
 
     def model(self) -> DualModel:
-        """What has been learned, with what was before."""
         row, visit, moves = self.native.made(0)
         log2_radius = max(self.earlier.log2_radius, self.log2_radius)
         return self.earlier.extended(

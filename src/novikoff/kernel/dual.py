@@ -19,31 +19,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.threads import threads
+from novikoff.data.threads import results, threads
 from novikoff.kernel.dual_model import PANEL, DualModel
-from novikoff.kernel.kernels import Kernel, Rows, in_parallel
+from novikoff.kernel.kernels import PART, Kernel, Rows
+from novikoff.kernel.trainer import KernelTrainer, Update
+from novikoff.kernel.verdict import judge
+from novikoff.training.loop import Epoch
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
 NEW_SUPPORTS = 64  # wanted in a block: enough for their products to be efficient
 BLOCK = (256, 8192)  # rows of a block, at least and at most
 AHEAD = 8  # rows of a block whose kernel values with the rest of it are computed together
-PART = 2048  # rows that one thread adds scores to at a time
-
-
-class Update(NamedTuple):
-    """One mistaken row, and what it changed."""
-
-    row: int
-    visit: int  # visits made before it
-    move: Floats  # −1, 0 or +1 for each column of scores
-    gain: Floats  # of ‖w‖² of each column
 
 
 class Rounding(_core.Rounding):
@@ -63,22 +59,22 @@ class Rounding(_core.Rounding):
         return np.asarray(np.abs(values).max(axis=0, initial=0.0))
 
 
-class DualLearner:
-    """Learns from the rows of a matrix by their kernel values, going on from `earlier`; see the module."""
+class DualTrainer(KernelTrainer):
+    """Learns by the kernel values of rows with supports; see the module."""
 
     def __init__(
         self,
         earlier: DualModel,
         X: Any,
         labels: Ints,
+        plan: Plan,
         *,
         tie_is_mistake: bool = False,
         cache_bytes: int | None = None,
-        n_jobs: int | None = None,
     ) -> None:
+        super().__init__(earlier, X, labels, plan, tie_is_mistake=tie_is_mistake)
         kernel, n = earlier.kernel, len(labels)
-        self.earlier, self.X, self.labels = earlier, X, labels
-        self.jobs = threads(n_jobs)
+        self.jobs = threads(plan.n_jobs)
         least = least_bytes(n, earlier.n_columns, self.jobs)
         room = 0 if cache_bytes is None else cache_bytes - least
         if room < 0:
@@ -89,14 +85,12 @@ class DualLearner:
             )
         self.cache = _Columns(room // (8 * max(n, 1)))
         self.panel, self.rows = kernel.panels(X), kernel.rows(X)
-        self.joint, self.tie_is_mistake = earlier.joint, tie_is_mistake
         self.rounding = Rounding(kernel, X, earlier.n_columns)
         self.cache.at_once = not self.rounding.known
         self.scores = np.zeros((n, earlier.n_columns))
         if len(earlier.used):
             self._begin()
-        self.updates: list[Update] = []
-        self.visits = self.close = 0
+        self.close = 0
         self.rate = 1.0  # updates a visit, of late
 
     def _begin(self) -> None:
@@ -115,31 +109,27 @@ class DualLearner:
             rounding.add(move, size)
 
     # -- learning
-    def epoch(self, order: Rows) -> int:
-        """Visit the rows in this order; the number of updates."""
+    def epoch(self, order: Rows | None = None) -> Epoch:
+        """Visit the rows, in blocks; a block ends early where it has too many mistakes."""
+        order = self.order() if order is None else order
         before, done = len(self.updates), 0
         while done < len(order):
             size = int(np.clip(NEW_SUPPORTS / max(self.rate, 1e-9), *BLOCK))
-            made, visited = -len(self.updates), self._block(order[done : done + size])
-            made += len(self.updates)
-            self.rate = 0.5 * self.rate + 0.5 * made / visited
-            done += visited
-        return len(self.updates) - before
-
-    def _block(self, block: Rows) -> int:
-        """Visit the rows of a block, or fewer where it has too many mistakes; how many."""
-        scores = self.scores[block]
-        visits, first, before = self._visits(block, scores), len(self.updates), self.rounding.weight
-        while (need := visits.visit(2 * NEW_SUPPORTS)) != "done":
-            if need == "values":
-                self._look_ahead(visits, block)
-            else:
-                self._note(visits, block, first)
-                visits.decide(self._decide(int(block[visits.at]), scores[visits.at]))
-        self._note(visits, block, first)
-        self.visits += visits.at
-        self._push(first, before)
-        return visits.at
+            block = order[done : done + size]
+            scores, first, weight = self.scores[block], len(self.updates), self.rounding.weight
+            visits = self._visits(block, scores)
+            while (need := visits.visit(2 * NEW_SUPPORTS)) != "done":
+                if need == "values":
+                    self._look_ahead(visits, block)
+                else:
+                    self._note(visits, block, first)
+                    visits.decide(self._decide(int(block[visits.at]), scores[visits.at]))
+            self._note(visits, block, first)
+            self.visits += visits.at
+            self._push(first, weight)
+            self.rate = 0.5 * self.rate + 0.5 * (len(self.updates) - first) / visits.at
+            done += visits.at
+        return self.counted(len(self.updates) == before, before)
 
     def _visits(self, block: Rows, scores: Floats) -> _core.Block:
         known, sizes = self.rounding.known, self.rounding.sizes[block]
@@ -204,12 +194,12 @@ class DualLearner:
             seen.append(self.rounding.see(values))
             _core.add_products(values, moves, self.scores[begin:end])
 
-        in_parallel(add, range(0, n, PART), self.jobs)
+        for _ in results((partial(add, begin) for begin in range(0, n, PART)), self.jobs):
+            pass
         return np.asarray(np.max(seen, axis=0))
 
     # -- the most violated row
     def visit_worst(self) -> int:
-        """One visit to the most violated row, or to each class's own (one-vs-rest); the number of updates."""
         first, before = len(self.updates), self.rounding.weight
         found: dict[int, Floats] = {}  # one-vs-rest, some classes may have the same row
         for c in range(1 if self.joint else self.scores.shape[1]):
@@ -234,7 +224,7 @@ class DualLearner:
         d is compared as a float; whether it is a mistake is decided exactly.
         """
         apart = not self.joint and self.scores.shape[1] > 1
-        d, hurts = self.worst(c if apart else None)
+        d, hurts = self.smallest(c if apart else None)
         slack = self.rounding.slack
         doubtful = np.flatnonzero(d <= 2.03 * (slack[c] if apart else slack.max()) * self.rounding.sizes)
         while len(doubtful):
@@ -248,7 +238,7 @@ class DualLearner:
             doubtful = doubtful[d[doubtful] > d[doubtful].min()]
         return -1, None
 
-    def worst(self, c: int | None = None) -> tuple[Floats, Any]:
+    def smallest(self, c: int | None = None) -> tuple[Floats, Any]:
         """The smallest d of each row, of one column or of all, and whether d = 0 is a mistake there."""
         scores, labels = self.scores, self.labels
         if self.joint:
@@ -320,8 +310,27 @@ class DualLearner:
         return _core.exact_dot(np.concatenate(factors), np.concatenate(found))
 
     # -- what came of it
+    def judge(self, run: Run) -> None:
+        run.whole_values = self.rounding.whole
+        judge(self, run)
+
+    def is_zero(self, model: DualModel) -> bool:
+        """Whether w, or that of one class by itself, scores every row 0, exactly, after updates.
+
+        ‖w‖ = 0 says so where K is an inner product. Where it is only known to be symmetric this is what
+        proves that no f = Σ β·K(x, ·) separates the rows: the sum of y·f(x) over the updates is
+        Σ β·(w's scores) = 0.
+        """
+        if model.kernel.is_known:
+            return True
+        moved, rows = model.updates_by_column.tolist(), range(len(self.labels))
+        columns: list[Callable[[Floats], Floats]] = [itemgetter((slice(None), c)) for c in range(len(moved))]
+        zero = [all(self.exact(row, of)[0] == 0 for row in rows) for of in columns]
+        if self.joint:
+            return all(zero)
+        return any(is_zero and count for is_zero, count in zip(zero, moved, strict=True))
+
     def squares(self) -> Floats:
-        """‖w‖² of each column."""
         gains = np.array([self.earlier.squares, *(u.gain for u in self.updates)])
         total: Floats = np.add.accumulate(gains)[-1]  # one after another, unlike a sum
         return np.maximum(total, 0.0)
@@ -335,7 +344,6 @@ class DualLearner:
         )
 
     def model(self) -> DualModel:
-        """What has been learned, with what was before. May be asked for when a call was interrupted."""
         made = self.updates
         n_visits = max(self.visits, made[-1].visit + 1 if made else 0)
         return self.earlier.extended(

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,14 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, with_one_index_width
-from novikoff.data.threads import threads
-from novikoff.exact.outward import LARGEST, root_up
-from novikoff.exact.outward import UNIT as EPSILON
-from novikoff.kernel.kernels import UNIT, Kernel, Panel, Rows, in_parallel
+from novikoff.data.threads import results, threads
+from novikoff.kernel.kernels import PART, UNIT, Kernel, Panel, Rows
+from novikoff.outward import LARGEST, Enclosure, root_up
+from novikoff.outward import UNIT as EPSILON
 from novikoff.training.averaging import per_visit
-from novikoff.training.weights import Enclosure, Floats, Ints
+from novikoff.training.weights import Floats, Ints
 
 PANEL = 128  # supports a panel: enough to be worth reading a row, few enough for the cache
-PART = 2048  # rows that a thread takes at a time
 VALUES = 1 << 21  # kernel values that a thread holds at a time
 
 
@@ -201,9 +201,11 @@ class DualModel:
         """(n, columns) scores by the last or the averaged coefficients; signs and winners are exact."""
         alpha, n = self.coefficients(averaged=averaged), X.shape[0]
         divisor = float(max(self.n_visits, 1)) if averaged else 1.0
-        own = self.kernel.own_scores(X, self.vectors, alpha, divisor, n_jobs)
+        own = self.kernel.own_scores(X, self.vectors, alpha, divisor)
         if own is not None:
-            return own
+            for _ in results(own.calls, threads(n_jobs)):
+                pass
+            return own.out
         scores, bound = np.zeros((n, self.n_columns)), np.zeros((n, self.n_columns))
         rows, panels = self.kernel.rows(X), self._panels(X)
         measured = self.kernel.measure(X) if self.kernel.is_known else None
@@ -226,7 +228,8 @@ class DualModel:
                     _core.add_products(values, part, scores[begin:end])
                     bound[begin:end] += np.abs(values) @ np.abs(part)
 
-        in_parallel(add, range(0, n, PART), threads(n_jobs))
+        for _ in results((partial(add, begin) for begin in range(0, n, PART)), threads(n_jobs)):
+            pass
         bound *= (len(self.support) + 4) * UNIT * 1.01
         self._settle(X, scores, bound, alpha)
         return per_visit(scores, divisor)
@@ -284,9 +287,11 @@ class DualModel:
         """(n, columns): the votes for each column, less those against it unless classes are joint."""
         n, m = X.shape[0], len(self.support)
         survived = self._survived(self.visit)
-        own = self.kernel.own_votes(X, self.vectors, self.used, self.moves, survived, self.joint, n_jobs)
+        own = self.kernel.own_votes(X, self.vectors, self.used, self.moves, survived, self.joint)
         if own is not None:
-            return own
+            for _ in results(own.calls, threads(n_jobs)):
+                pass
+            return own.out
         if self.kernel.is_known:
             self.kernel.measure(X)  # what it lets pass cannot overflow
         out = np.zeros((n, self.n_columns))
@@ -305,7 +310,8 @@ class DualModel:
             for run in runs:
                 vote(values, *run, out[begin:end])
 
-        in_parallel(add, range(0, n, size), threads(n_jobs))
+        for _ in results((partial(add, begin) for begin in range(0, n, size)), threads(n_jobs)):
+            pass
         return out
 
     def _runs(self) -> list[tuple[Any, ...]]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,8 +23,9 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, rows_of
 from novikoff.data.sources.block import BadValue
-from novikoff.exact.outward import UNIT as EPSILON
-from novikoff.exact.outward import root_up
+from novikoff.data.threads import results
+from novikoff.outward import UNIT as EPSILON
+from novikoff.outward import root_up
 from novikoff.training.weights import Floats
 
 Rows = npt.NDArray[np.int64]
@@ -34,7 +35,7 @@ ROOM = 1.001  # on bounds of kernel values: more than any rounding of theirs
 LARGEST = 480  # log₂ of √K(x, x): sums of 2⁶⁰ values of twice that are finite
 LENGTHS = 2.0**-480, 2.0**480  # of rows of which squared lengths are needed
 SUMMED = 256  # rows whose values are summed exactly, together
-PART = 2048  # rows that a function of two blocks is given at a time
+PART = 2048  # rows that a thread takes, or a function of two blocks is given, at a time
 TILE = 512  # rows and columns of a given matrix that are looked at together
 DIAGONAL = 32  # rows a block when a function is asked for K(x, x)
 ASYMMETRY = 1e-5  # relative to the largest value: float32 sums are as far apart
@@ -69,6 +70,13 @@ class Measured(NamedTuple):
     @property
     def log2_radius(self) -> float:
         return math.log2(self.radius) if self.radius > 0 else -math.inf
+
+
+class OwnWay(NamedTuple):
+    """How a kernel makes scores or votes without panels: calls that each write to some lines of `out`."""
+
+    out: Floats
+    calls: Iterable[Callable[[], None]]
 
 
 class Kernel(ABC):
@@ -116,28 +124,19 @@ class Kernel(ABC):
         sizes = np.sqrt(diagonal)
         return Measured(sizes * ROOM, self.is_exact(X), float(sizes.max(initial=0.0)))
 
-    def own_scores(
-        self, X: Any, supports: Any, alpha: Floats, divisor: float, n_jobs: int | None
-    ) -> Floats | None:
+    def own_scores(self, X: Any, supports: Any, alpha: Floats, divisor: float) -> OwnWay | None:
         """Σ α·K/divisor by a way of the kernel's own, its signs and winners exact; None: by panels."""
+        return None
+
+    def own_votes(
+        self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool
+    ) -> OwnWay | None:
+        """The votes by a way of the kernel's own; None: by panels."""
         return None
 
     def value_slack(self, X: Any) -> Fraction:
         """How far a value as computed may be from K's own formula; 0 where the values are K by definition."""
         return Fraction(0)
-
-    def own_votes(
-        self,
-        X: Any,
-        supports: Any,
-        used: Rows,
-        moves: Floats,
-        survived: Floats,
-        joint: bool,
-        n_jobs: int | None,
-    ) -> Floats | None:
-        """The votes by a way of the kernel's own; None: by panels."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -343,7 +342,8 @@ class _PythonPanel:
             last = min(first + PART, end)
             out[first - begin : last - begin] = self._block(rows, order, first, last)
 
-        in_parallel(fill, range(begin, end, PART), jobs)
+        for _ in results((partial(fill, first) for first in range(begin, end, PART)), jobs):
+            pass
 
     def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
         block = np.ascontiguousarray(self._block(rows, None, begin, end))
@@ -496,18 +496,3 @@ class PrecomputedKernel(_PythonKernel):
         part = rows[:, columns]
         values = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
         return _checked(values, "X holds", lambda i, j: f"a row and training row {columns[j]}")
-
-
-# ---- threads -----------------------------------------------------------------------------------------
-def in_parallel(work: Callable[[int], None], parts: Sequence[int], jobs: int) -> None:
-    """Do the work for every part, by several threads; what is not begun when one fails is left undone."""
-    if jobs == 1 or len(parts) == 1:
-        for part in parts:
-            work(part)
-        return
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        for _ in pool.map(work, parts):
-            pass
-    finally:
-        pool.shutdown(cancel_futures=True)

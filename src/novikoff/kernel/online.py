@@ -15,7 +15,7 @@ from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import precedes
 from novikoff.data.rounding import exact_doubles
 from novikoff.data.sources.block import Csr
-from novikoff.kernel.budget import BudgetLearner, budget_learner, own_generator, row_learner
+from novikoff.kernel.budget import BudgetModel, budget_model, own_generator, row_budget
 from novikoff.kernel.budget_state import budget_from_state, budget_state
 from novikoff.kernel.kernels import BY_NAME, FunctionKernel, Kernel, NamedKernel
 from novikoff.kernel.state import kernel_state
@@ -132,7 +132,7 @@ class OnlineKernelPerceptron:
         self._rng = own_generator(np.random.default_rng(self.random_state))
         self._labels: dict[Any, int] = {}
         self._n_mistakes = 0
-        self._learner: BudgetLearner | None = None  # made when the first example shows what rows are
+        self._learner: BudgetModel | None = None  # made when the first example shows what rows are
         self._reader: _core.DictReader | None = None  # of dicts
         for label in self.classes or ():
             if label in self._labels:
@@ -198,7 +198,7 @@ class OnlineKernelPerceptron:
                     self._reader.undo()
                 raise
 
-    def _learn(self, learner: BudgetLearner, row: Any, y: Hashable, label: int) -> None:
+    def _learn(self, learner: BudgetModel, row: Any, y: Hashable, label: int) -> None:
         """Learn from a row; while one class is known, it is taken for the first of two."""
         labels, mistakes = self._labels, self._n_mistakes
         if label == len(labels):
@@ -276,7 +276,7 @@ class OnlineKernelPerceptron:
             )
         return row
 
-    def _begin(self, row: Any) -> BudgetLearner:
+    def _begin(self, row: Any) -> BudgetModel:
         options: dict[str, Any] = {
             "budget": self.budget,
             "policy": self.budget_policy,
@@ -286,11 +286,11 @@ class OnlineKernelPerceptron:
         }
         n_classes = max(len(self._labels), 2)
         if self._reader is not None:
-            return row_learner(self._kernel, n_classes, row.shape[1], sparse=True, **options)
-        return budget_learner(self._kernel, n_classes, row, **options)
+            return row_budget(self._kernel, n_classes, row.shape[1], sparse=True, **options)
+        return budget_model(self._kernel, n_classes, row, **options)
 
     # -- what it holds -------------------------------------------------------------------------------
-    def _held(self, of: Callable[[BudgetLearner], Any], otherwise: Any) -> Any:
+    def _held(self, of: Callable[[BudgetModel], Any], otherwise: Any) -> Any:
         with turns_of(self).reading:
             return otherwise if self._learner is None else of(self._learner)
 

@@ -17,14 +17,14 @@ from novikoff.classifier import RowClassifier
 from novikoff.data.arrays import as_objects
 from novikoff.data.labels import Classes, StreamClasses
 from novikoff.data.sources.source import Source
-from novikoff.kernel import budget_streaming as budgetstreaming
-from novikoff.kernel import fitting as kernelfitting
+from novikoff.kernel import budget_streaming
+from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.dual_training import margin_upper, sound
-from novikoff.kernel.fitting import Fitted, KernelSettings, parameters_learned_with
 from novikoff.kernel.kernels import BY_NAME, PrecomputedKernel, Rows
 from novikoff.kernel.model import KernelModel
+from novikoff.kernel.settings import Fitted, KernelSettings, parameters_learned_with
 from novikoff.kernel.state import kernel_state
+from novikoff.kernel.summary import margin_upper
 from novikoff.parameters.kernel import KERNEL_PARAMETERS, what_predicts
 from novikoff.parameters.parameter import (
     DEFAULT,
@@ -35,12 +35,13 @@ from novikoff.parameters.parameter import (
     parameters_of,
     with_parameters,
 )
+from novikoff.training.linear import sound
+from novikoff.training.loop import train
 from novikoff.training.not_separated import MORE_EPOCHS, not_separated
 from novikoff.training.plan import Plan, generator
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats
 
 
 @with_parameters(KERNEL_PARAMETERS)
@@ -159,8 +160,10 @@ class KernelPerceptron(RowClassifier):
         with turns_of(self).learning:
             raw = X
             X, classes, labels, _ = self._read_all(X, y, None)
-            X = self._sound(X)
-            model, run = self._settings().fit(X, labels, len(classes), Plan.of(self))
+            X, settings, plan = sound(X), self._settings(), Plan.of(self)
+            trainer = settings.trainer(X, labels, len(classes), plan)
+            run = train(trainer, plan)
+            model = settings.fitted(trainer, run)
             self._set_features(raw, X)
             self._set_classes(Classes(classes))
             self._set_run(model, run)
@@ -205,10 +208,10 @@ class KernelPerceptron(RowClassifier):
                 )
             declared = None if classes is None else list(classes)
             plan, known = Plan.of(self, order="cyclic"), StreamClasses(declared)
-            learned = budgetstreaming.fit(source, known, self._settings(), plan)
+            trainer = budget_streaming.trainer_of(source, known, self._settings(), plan)
+            run = train(trainer, plan, Run(as_given=True))
             self._set_source(source.features, source.features.n_columns, known.labels)
-            learned.run.as_given = True
-            self._set_run(learned.learner, learned.run)
+            self._set_run(trainer.fitted(run), run)
             self._warn_unless_separated()
             return self
 
@@ -230,17 +233,19 @@ class KernelPerceptron(RowClassifier):
             X = self._read(X, reset=not begun)
             y = self._read_labels(X, y)
             known, labels = self._meet(y, classes, begun=begun)
-            X, settings = self._sound(X), self._settings()
+            X, settings = sound(X), self._settings()
             if begun:
                 settings.check_unchanged(self._dual)
                 earlier = self._dual
             else:
                 earlier = settings.begin(X, max(len(known.labels), 2), generator(self.random_state))
-            model, run = settings.learn(earlier, X, labels, self.n_jobs, turned=self._turned(known))
+            plan = Plan(1, "cyclic", n_jobs=self.n_jobs)
+            trainer = settings.continuing(earlier, X, labels, plan, turned=self._turned(known))
+            run = train(trainer, plan, Run(as_given=True), judged=False)
             if not begun:
                 self._set_features(raw, X)
             self._set_classes(known)
-            self._set_run(model, run)
+            self._set_run(trainer.model(), run)
             return self
 
     def _settings(self) -> KernelSettings:
@@ -291,10 +296,6 @@ class KernelPerceptron(RowClassifier):
     def _set_features(self, raw: Any, X: Any) -> None:
         super()._set_features(raw, X if X.ndim == 2 else X[:, None])
 
-    def _sound(self, X: Any) -> Any:
-        """X with all values finite and, where sparse, in order."""
-        return X if X.ndim == 1 else sound(X)
-
     # -- what was learned ----------------------------------------------------------------------------
     def _fitted(self, name: str) -> Fitted:
         model: Fitted | None = vars(self).get("_dual")
@@ -341,7 +342,7 @@ class KernelPerceptron(RowClassifier):
         with turns_of(self).reading:
             check_is_fitted(self)
             name = type(self).__name__
-            report = kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
+            report = kernel_settings.report(self._dual, self._run, name, self.order, self.n_features_in_)
             return replace(
                 report, n_classes=len(self.classes_)
             )  # the model has room for two, if one is known
@@ -374,7 +375,7 @@ class KernelPerceptron(RowClassifier):
                 model,
                 self.classes_,
                 self._features(self.n_features_in_),
-                predict_with=kernelfitting.way_of(model, self.predict_with),
+                predict_with=kernel_settings.way_of(model, self.predict_with),
                 parameters=parameters_for_file(self),
                 run=self._run,
                 name=type(self).__name__,
@@ -404,7 +405,7 @@ class KernelPerceptron(RowClassifier):
         learned = parameters_learned_with(model.dual)  # these have the last word
         if isinstance(params.get("gamma"), str):
             learned.pop("gamma", None)
-        if params.get("predict_with") is not None or model.predict_with != kernelfitting.way_of(
+        if params.get("predict_with") is not None or model.predict_with != kernel_settings.way_of(
             model.dual, None
         ):
             learned["predict_with"] = model.predict_with
@@ -420,15 +421,12 @@ class KernelPerceptron(RowClassifier):
         return self
 
     # -- predicting ----------------------------------------------------------------------------------
-    def _scores(self, X: Any) -> Floats:
-        X = self._sound(self._checked(X))
-        KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
-        return kernelfitting.scores(self._dual, X, self.predict_with, self.n_jobs)
-
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
-            scores = self._scores(X)
+            X = sound(self._checked(X))
+            KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
+            scores = kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs)
             return self._label(self._dual.winners(scores))
 
     def decision_function(self, X: Any) -> Any:
@@ -438,7 +436,9 @@ class KernelPerceptron(RowClassifier):
         each one's share of the votes. 'averaged' and 'last': s of the mean, and of the last, α.
         """
         with turns_of(self).reading:
-            scores = self._score(self._scores(X))
+            X = sound(self._checked(X))
+            KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
+            scores = self._score(kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs))
             return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def __sklearn_tags__(self) -> Any:

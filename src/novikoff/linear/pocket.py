@@ -9,30 +9,20 @@ from typing import Any, Self
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.arrays import in_order
+from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem
 from novikoff.data.labels import Classes
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.parameters.linear import POCKET_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training
-from novikoff.training.examples import ArrayExamples, Visit
+from novikoff.training.examples import ArrayExamples, Batch
 from novikoff.training.ledger import Call, Seen
-from novikoff.training.linear import Fitting
-from novikoff.training.loop import Epoch, train
-from novikoff.training.loop import Learner as Learner
+from novikoff.training.linear import LinearTrainer
+from novikoff.training.loop import Epoch, Trainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import (
-    Floats,
-    Ints,
-    Model,
-    Scorer,
-    Settings,
-    UnsortedIndices,
-    Weights,
-    raise_problem,
-)
+from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Weights
 
 
 @with_parameters(POCKET_PARAMETERS)
@@ -131,18 +121,18 @@ class Pocket(PerceptronClassifier):
             plan, settings = Plan.of(self), Settings.of(self)
             state, how = plan.rng.bit_generator.state, {"ratchet": bool(self.ratchet)}
             try:
-                filling = Filling(X, labels, len(classes), settings, plan, weights, **how)
+                trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
             except UnsortedIndices:
                 X = in_order(X)
                 plan.rng.bit_generator.state = state
-                filling = Filling(X, labels, len(classes), settings, plan, weights, **how)
-            run = train(filling, plan)
+                trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
+            run = train(trainer, plan)
             self._set_features(raw, X)
             self._set_classes(Classes(classes))
-            self._set_run(filling.model, run)
-            self.n_errors_, self.risk_ = run.training_errors, filling.risk
-            self.longest_run_ = filling.streak.longest
-            self.n_looks_, self.n_replaced_ = filling.looks, filling.replaced
+            self._set_run(trainer.model, run)
+            self.n_errors_, self.risk_ = run.training_errors, trainer.risk
+            self.longest_run_ = trainer.streak.longest
+            self.n_looks_, self.n_replaced_ = trainer.looks, trainer.replaced
             if run.interrupted:
                 raise KeyboardInterrupt
             return self
@@ -176,8 +166,8 @@ class Pocket(PerceptronClassifier):
             return self._scorer().scores(X, self.n_jobs)
 
 
-class Filling(Learner):
-    """A fit under way: the perceptron that learns, and the pocket."""
+class PocketTrainer(Trainer):
+    """The perceptron that learns, and the pocket."""
 
     def __init__(
         self,
@@ -208,8 +198,8 @@ class Filling(Learner):
         mistakes, updates = native.mistakes, native.updates
         if self.ratchet and not self.counted:
             self.errors, self.counted = self.count_errors(self.learner), True
-        for visit in self.examples.epoch():
-            self.visit(visit)
+        for batch in self.examples.epoch():
+            self.learn(batch)
             if not self.errors:
                 break
         made = native.updates - updates
@@ -232,15 +222,15 @@ class Filling(Learner):
         )
         self.model.ledger = self.model.ledger.after(call)
 
-    def visit(self, visit: Visit) -> None:
+    def learn(self, batch: Batch) -> None:
         """Learn from these rows, and look at weights whenever they have the longest run."""
-        native, streak, at = self.learner.native, self.streak, visit.begin
-        while at < visit.end:
+        native, streak, at = self.learner.native, self.streak, batch.begin
+        while at < batch.end:
             before = native.visits
             problem, row = _core.pocket_epoch(
-                native, streak, visit.rows, visit.labels, visit.weights, visit.order, at, visit.end, False
+                native, streak, batch.rows, batch.labels, batch.weights, batch.order, at, batch.end, False
             )
-            raise_problem(problem, row, visit.X, native.largest_row)
+            raise_problem(problem, row, batch.X, native.largest_row)
             at += native.visits - before
             if streak.looked or streak.run <= streak.longest:
                 continue
@@ -261,20 +251,20 @@ class Filling(Learner):
         """
         total, native = 0.0, learner.native
         known = native.seen, native.filter
-        for visit in self.examples.each():
-            weights = visit.weights if by_weight else None
+        for batch in self.examples.as_stored():
+            weights = batch.weights if by_weight else None
             problem, row, total = _core.add_errors(
                 native,
-                visit.rows,
-                visit.labels,
+                batch.rows,
+                batch.labels,
                 weights,
-                visit.order,
-                visit.begin,
-                visit.end,
+                batch.order,
+                batch.begin,
+                batch.end,
                 limit,
                 total,
             )
-            raise_problem(problem, row, visit.X)
+            raise_problem(problem, row, batch.X)
         if known[0] != native.seen:
             native.seen = known[0]
             native.filter = known[1]
@@ -293,6 +283,6 @@ class Filling(Learner):
         total = float(
             self.examples.count if weights is None else np.sum(weights if kept is None else weights[kept])
         )
-        Fitting(self.model, self.examples, self.plan).judge(run)
+        LinearTrainer(self.model, self.examples, self.plan).judge(run)
         self.risk = self.count_errors(self.learner) / total
         run.training_errors = int(self.count_errors(self.learner, by_weight=False))

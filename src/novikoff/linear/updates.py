@@ -8,7 +8,7 @@ nonzeros, and a few numbers an update.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.data.arrays import in_order, rows_of, with_one_index_width
-from novikoff.data.threads import threads
-from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
+from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_of, with_one_index_width
+from novikoff.data.threads import results, threads
+from novikoff.training.weights import Floats, Ints
 
 Counts = npt.NDArray[np.int64]
 
@@ -106,21 +106,11 @@ class UpdateSequence:
         supports, whole = self._ready, self.whole
         updates = whole.used, whole.step, whole.label, whole.rival, self.survived
         rest = self.n_classes, self.bias_square, rows_of(X)
-
-        def call(part: tuple[int, int]) -> tuple[str, int]:
-            return _core.votes(supports, *updates, *rest, *part, out)
-
+        jobs = 1 if n <= BLOCK else jobs
+        calls = (partial(_core.votes, supports, *updates, *rest, *part, out) for part in self._parts(n, jobs))
         try:
-            if jobs == 1 or n <= BLOCK:
-                for part in self._parts(n, 1):
-                    raise_problem(*call(part), X)
-            else:
-                pool = ThreadPoolExecutor(jobs)
-                try:
-                    for outcome in pool.map(call, self._parts(n, jobs)):
-                        raise_problem(*outcome, X)
-                finally:
-                    pool.shutdown(cancel_futures=True)
+            for outcome in results(calls, jobs):
+                raise_problem(*outcome, X)
         except UnsortedIndices:
             return self.votes(in_order(X), n_jobs)
         return out[:, 0] if self.n_classes == 2 else out

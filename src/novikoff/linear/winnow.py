@@ -11,16 +11,17 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.classifier import RowClassifier
-from novikoff.data.arrays import in_order, is_sparse, rows_of
+from novikoff.data.arrays import is_sparse, rows_of
 from novikoff.data.labels import Classes
 from novikoff.parameters.linear import WINNOW_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
-from novikoff.training.examples import ArrayExamples, Visit
-from novikoff.training.loop import Epoch, Learner, train
+from novikoff.training.examples import ArrayExamples, Batch
+from novikoff.training.linear import sound
+from novikoff.training.loop import Epoch, Trainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats, Ints, Settings, UnsortedIndices, Weights, raise_problem
+from novikoff.training.weights import Floats, Ints
 
 REACH = 500  # weights stay between 2**-REACH and 2**REACH
 
@@ -116,11 +117,12 @@ class Winnow(RowClassifier):
             raw = X
             X, classes, labels, _ = self._read_all(X, y, None)
             self._check_pair()
-            X = self._finite(X)
+            X = sound(X)
+            self._check_signs(X)
             self._begin(raw, X, Classes(classes))
             plan = Plan.of(self)
             examples = ArrayExamples(X, labels, None, plan)
-            self._set_run(train(_Multiplying(self, examples), plan))
+            self._set_run(train(WinnowTrainer(self, examples), plan))
             return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -140,13 +142,14 @@ class Winnow(RowClassifier):
             X = self._read(X, reset=not begun)
             y = self._read_labels(X, y)
             known, labels = self._meet(y, classes, begun=begun, alone=False)
-            X = self._finite(X)
+            X = sound(X)
+            self._check_signs(X)
             if not begun:
                 self._begin(raw, X, known)
             elif not self.exponents_.flags.writeable:  # loaded from a read-only map
                 self.exponents_: Ints = self.exponents_.copy()
             plan = Plan(1, "cyclic", verbose=int(self.verbose))
-            self._set_run(train(_Multiplying(self, ArrayExamples(X, labels, None, plan)), plan))
+            self._set_run(train(WinnowTrainer(self, ArrayExamples(X, labels, None, plan)), plan))
             return self
 
     def _theta(self) -> float:
@@ -156,21 +159,14 @@ class Winnow(RowClassifier):
         if self.balanced and self.eliminate:
             raise ValueError("eliminate=True is for plain weights: set balanced=False.")
 
-    def _finite(self, X: Any) -> Any:
-        """X, checked: finite, in order, and not negative where weights are plain."""
-        learner = Weights(2, X.shape[1], Settings())
-        try:
-            problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
-            raise_problem(problem, row, X)
-        except UnsortedIndices:
-            return self._finite(in_order(X))
+    def _check_signs(self, X: Any) -> None:
+        """Plain weights are for values that are not negative."""
         values = X.data if is_sparse(X) else X
         if not self.balanced and values.size and values.min() < 0:
             raise ValueError(
                 "Negative values in data: plain Winnow takes features ≥ 0. Pass balanced=True, or put 1 + x "
                 "and 1 − x in the place of features x of −1 and +1."
             )
-        return X
 
     def _begin(self, raw: Any, X: Any, classes: Classes) -> None:
         """Every weight 1, nothing counted."""
@@ -192,17 +188,17 @@ class Winnow(RowClassifier):
         if run.interrupted:
             raise KeyboardInterrupt
 
-    def _pass(self, visits: Iterator[Visit]) -> Epoch:
+    def _pass(self, batches: Iterator[Batch]) -> Epoch:
         """One visit to every row; what it came to."""
         table = self._powers
         total = np.zeros(2, dtype=np.int64)
-        for visit in visits:
+        for batch in batches:
             for c, exponents in enumerate(self.exponents_):
-                labels = visit.labels if len(self.exponents_) == 1 else (visit.labels == c).astype(np.int32)
+                labels = batch.labels if len(self.exponents_) == 1 else (batch.labels == c).astype(np.int32)
                 theta, eliminate = self.threshold_, bool(self.eliminate)
-                place = visit.order, visit.begin, visit.end
+                place = batch.order, batch.begin, batch.end
                 total += _core.winnow_epoch(
-                    exponents, table, theta, bool(self.balanced), eliminate, visit.rows, labels, *place
+                    exponents, table, theta, bool(self.balanced), eliminate, batch.rows, labels, *place
                 )
         promotions, demotions = (int(count) for count in total)
         mistakes = promotions + demotions
@@ -236,7 +232,8 @@ class Winnow(RowClassifier):
     def decision_function(self, X: Any) -> Any:
         """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
         with turns_of(self).reading:
-            X = self._finite(self._checked(X))
+            X = sound(self._checked(X))
+            self._check_signs(X)
             scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers
             for exponents, out in zip(self.exponents_, scores, strict=True):
                 _core.winnow_scores(
@@ -259,7 +256,7 @@ class Winnow(RowClassifier):
         return tags
 
 
-class _Multiplying(Learner):
+class WinnowTrainer(Trainer):
     """A Winnow under training."""
 
     def __init__(self, winnow: Winnow, examples: ArrayExamples) -> None:

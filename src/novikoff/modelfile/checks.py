@@ -109,6 +109,11 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def part(facts: Facts, arrays: Arrays, name: str) -> State:
+    """The facts and arrays of a part that `together` was given."""
+    return fact(facts, name, dict), sub(name, arrays)
+
+
 def sub(name: str, arrays: Arrays) -> Arrays:
     """The arrays under a prefix, without it."""
     return {key[len(name) + 1 :]: value for key, value in arrays.items() if key.startswith(f"{name}.")}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.outward import count_text
 from novikoff.plots.style import (
     INK,
     RED,
@@ -18,7 +19,6 @@ from novikoff.plots.style import (
     label_indices,
     legend_above,
     new_axes,
-    number,
     scatter_classes,
     to_one_scale,
     window,
@@ -235,7 +235,7 @@ class BoundaryDisplay:
         if self.strip_ is not None:
             for sign in (-1, 1):
                 edge = ends + sign * self.strip_ * u
-                said = f"strip to the nearest rows: ±{number(self.strip_)}" if sign > 0 else "_"
+                said = f"strip to the nearest rows: ±{count_text(self.strip_)}" if sign > 0 else "_"
                 ax.plot(edge[:, 0], edge[:, 1], color=INK, lw=0.9, ls=(0, (5, 3)), zorder=2, label=said)
             corners = np.concatenate([ends - self.strip_ * u, (ends + self.strip_ * u)[::-1]])
             ax.fill(corners[:, 0], corners[:, 1], color=INK, alpha=0.07, lw=0, zorder=1)
@@ -278,10 +278,10 @@ class BoundaryDisplay:
         counts = shown[rows]
         crowd = min(max(60 / len(rows), 0.3), 1.0)  # many rings are smaller and thinner, or they hide all
         at, sizes = self.X[rows], 60 * crowd**0.5 + 240 * crowd * counts / counts.max()
-        most = number(float(counts.max()))
+        most = count_text(float(counts.max()))
         said = f"support: {len(rows):,} rows, 1 to {most} updates each"
         if self.alpha is not None:
-            least = number(float(counts.min()))
+            least = count_text(float(counts.min()))
             alpha = f"= {most}" if least == most else f"from {least} to {most}"
             said = rf"support: {len(rows):,} rows, $|\alpha|$ {alpha}"
         ax.scatter(

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.exact.outward import ceil_count, floor_count
-from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, number, plain, with_commas
+from novikoff.outward import ceil_count, count_text, floor_count
+from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, plain, with_commas
 from novikoff.proof.problem import Problem, read_problem
 
 
@@ -135,8 +135,8 @@ class MarginHistogramDisplay:
         if low > 0:
             said = (
                 f"{floor_count(low)} ≤ γ ≤ {ceil_count(high)}"
-                if number(low) != number(high)
-                else f"γ = {number(high)}"
+                if count_text(low) != count_text(high)
+                else f"γ = {count_text(high)}"
             )
             ax.axvspan(low, high, color=GREEN, alpha=0.25, lw=0)
             ax.axvline(low, color=GREEN, lw=1.4, ls="--")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from novikoff.outward import ceil_count
 from novikoff.plots.style import (
     GREY,
     INK,
     PALE,
-    bound_number,
     colour,
     formula_of,
     legend_above,
@@ -107,7 +107,7 @@ class MistakesDisplay:
         self.bound_lines_ = []
         for k, (name, value) in enumerate(self.bounds):
             look = {"color": colour(k), "ls": DASHES[k % len(DASHES)], "lw": 1.5}
-            self.bound_lines_.append(ax.axhline(value, label=f"{name}: {bound_number(value)}", **look))
+            self.bound_lines_.append(ax.axhline(value, label=f"{name}: {ceil_count(value)}", **look))
         if log:
             ax.set_yscale("log")
             ax.set_ylim(0.7, max(highest, made, 1) * 2.5)

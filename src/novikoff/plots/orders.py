@@ -7,16 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from novikoff.outward import ceil_count, count_text
 from novikoff.plots.style import (
     BLUE,
     INK,
     RED,
     Floats,
-    bound_number,
     colour,
     mark,
     new_axes,
-    number,
     plain,
     with_commas,
 )
@@ -89,7 +88,7 @@ class OrderDisplay:
             low, middle, high = np.percentile(values, [25, 50, 75])
             ax.plot([low, high], [at - 0.36] * 2, color=INK, lw=3, solid_capstyle="butt", zorder=4)
             ax.plot([middle], [at - 0.36], marker="|", ms=11, mew=2, color=INK, zorder=5)
-            said = f"median {number(float(middle))}"
+            said = f"median {count_text(float(middle))}"
             ax.annotate(
                 said,
                 (float(middle), at - 0.36),
@@ -103,7 +102,7 @@ class OrderDisplay:
                 bound = self.bounds[name]
                 ax.plot([bound] * 2, [at - 0.4, at + 0.4], color=RED, lw=1.8, ls="--", zorder=4)
                 ax.annotate(
-                    f"bound {bound_number(bound)}",
+                    f"bound {ceil_count(bound)}",
                     (bound, at + 0.4),
                     xytext=(-3, 0),
                     textcoords="offset points",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from novikoff.outward import ceil_count
 from novikoff.plots.style import (
     BLUE,
     GREEN,
@@ -13,7 +14,6 @@ from novikoff.plots.style import (
     PALE,
     RED,
     Floats,
-    bound_number,
     formula_of,
     new_axes,
     plain,
@@ -114,7 +114,7 @@ class SandwichDisplay:
             ax.axvline(end, color=INK, lw=0.8, ls=":")
             formula = formula_of(self.rule, self.n_classes, self.heaviest)[:-1]
             ax.annotate(
-                f"{formula} = {bound_number(self.bound)}$".replace(",", "{,}"),
+                f"{formula} = {ceil_count(self.bound)}$".replace(",", "{,}"),
                 (end, 0.02),
                 xycoords=("data", "axes fraction"),
                 xytext=(-4, 0),

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.exact.outward import ceil_count
-
 Floats = npt.NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
@@ -59,26 +57,6 @@ def colour(k: int) -> str:
 
 def mark(k: int) -> str:
     return MARKS[k % len(MARKS)]
-
-
-def number(value: float) -> str:
-    """A number as a legend says it.
-
-    >>> number(5.0), number(1234567.0), number(0.00012345)
-    ('5', '1,234,567', '0.0001234')
-    """
-    if (value == round(value) and abs(value) < 1e4) or 100 <= abs(value) < 1e7:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
-def bound_number(value: float) -> str:
-    """A bound as a legend says it: no less than it is.
-
-    >>> bound_number(5.0), bound_number(5.00001), bound_number(1234.5)
-    ('5', '5.001', '1,235')
-    """
-    return ceil_count(value)
 
 
 FORMULAS = {  # the bound of each rule, on the updates of 'margin' and on the mistakes of the others

@@ -19,11 +19,12 @@ from novikoff import checker
 from novikoff.data.labels import Labels, as_text
 from novikoff.data.targets import label_array
 from novikoff.data.text_labels import taken
-from novikoff.exact.outward import root_up
 from novikoff.outfile import replacing
+from novikoff.outward import root_up
 from novikoff.proof import wholes
 from novikoff.proof.problem import Problem, read_problem
-from novikoff.proof.separability import Watch, decide
+from novikoff.proof.search import Watch
+from novikoff.proof.separability import decide
 from novikoff.proof.verdicts import Inseparable, Separable
 from novikoff.training.weights import Floats, Scorer
 

@@ -28,7 +28,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, row_bytes, rows_of
 from novikoff.data.threads import threads
-from novikoff.exact.outward import ceil_text, floor_text
+from novikoff.outward import ceil_text, floor_text
 from novikoff.proof.folding import times
 from novikoff.proof.minnorm import nearest
 from novikoff.proof.problem import Pairs, Problem, one_blas_thread, read_problem

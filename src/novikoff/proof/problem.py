@@ -24,23 +24,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.data.arrays import in_order, is_sparse, read_matrix, rows_of
+from novikoff.data.arrays import UnsortedIndices, in_order, is_sparse, raise_problem, read_matrix, rows_of
 from novikoff.data.labels import Labels, number
 from novikoff.data.targets import read_labels, read_weights
-from novikoff.exact.outward import UNIT, margin_down, root_up
+from novikoff.outward import UNIT, Enclosure, enclosed_square, margin_down, root_up
 from novikoff.parameters.common import PARAMETERS
 from novikoff.proof import folding
-from novikoff.training.weights import (
-    Enclosure,
-    Floats,
-    Ints,
-    Scorer,
-    Settings,
-    UnsortedIndices,
-    Weights,
-    enclosed_square,
-    raise_problem,
-)
+from novikoff.training.weights import Floats, Ints, Scorer, Settings, Weights
 
 Pairs = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.exact.outward import ceil_text, floor_text
+from novikoff.outward import ceil_text, floor_text
 from novikoff.proof.problem import Pairs
 from novikoff.training.weights import Floats
 

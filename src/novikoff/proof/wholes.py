@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data.arrays import is_sparse
-from novikoff.exact.outward import margin_down, root_up
+from novikoff.outward import margin_down, root_up
 from novikoff.proof.problem import Pairs, Problem
 
 Integers = npt.NDArray[Any]  # of Python's integers

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.structured.weights import Floats, Sparse
+from novikoff.structured.features import Floats, Sparse
 
 Ints = npt.NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.data.rounding import exact_doubles
-from novikoff.structured.weights import Floats
+from novikoff.structured.features import Floats
 
 FORBIDDEN = 2.0**40  # times the largest score: more than any matching can make up for
 

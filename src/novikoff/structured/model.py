@@ -14,9 +14,10 @@ import numpy as np
 from novikoff.data import state as data_state
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, pack_text, read_file, unpack_text, write_file
-from novikoff.structured import training as learning
+from novikoff.structured.features import Floats, dot
 from novikoff.structured.problem import Structure, as_examples, number_of
-from novikoff.structured.weights import ArrayLearner, Floats, Learner, NamedLearner, Weights, dot
+from novikoff.structured.summary import summarize
+from novikoff.structured.weights import ArrayWeights, NamedWeights, StructuredWeights, Weights
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
@@ -39,7 +40,7 @@ class StructuredModel:
     Parameters
     ----------
     problem : object with `features` and `decode`
-    learner : novikoff.structured.weights.Learner
+    learner : novikoff.structured.weights.StructuredWeights
         Weights, their sums, and the counts: what goes on learning.
     weights : mapping or array
         The weights that predict: the last ones, or their mean.
@@ -62,7 +63,7 @@ class StructuredModel:
     """
 
     problem: Any
-    learner: Learner
+    learner: StructuredWeights
     weights: Any
     parameters: dict[str, Any] = field(default_factory=dict)
     run: Run = field(default_factory=Run)
@@ -88,9 +89,7 @@ class StructuredModel:
         order = str(self.parameters.get("order", "shuffle"))
         augmented = bool(self.parameters.get("cost_augmented", False))
         in_parts = hasattr(self.problem, "violation")
-        return learning.summarize(
-            self.learner, self.run, name, order, cost_augmented=augmented, in_parts=in_parts
-        )
+        return summarize(self.learner, self.run, name, order, cost_augmented=augmented, in_parts=in_parts)
 
     @property
     def history(self) -> list[Record]:
@@ -133,9 +132,9 @@ class StructuredModel:
                 problem = home.from_state(checks.fact(said, "state", dict))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise ValueError(f"its {kind} does not fit together ({error!r})") from None
-        learner = weights_from_state(checks.fact(facts, "weights", dict), checks.sub("weights", arrays))
+        learner = weights_from_state(*checks.part(facts, arrays, "weights"))
         parameters = checks.fact(facts, "parameters", dict)
-        run = training_state.run_from_state(checks.fact(facts, "run", dict), checks.sub("run", arrays))
+        run = training_state.run_from_state(*checks.part(facts, arrays, "run"))
         if learner.dropped is None and parameters.get("early_stopping") is False:
             learner.dropped = 0  # a file of an earlier version: only early stopping puts weights back
         weights = learner.averaged() if parameters.get("average") is True else learner.weights
@@ -146,25 +145,25 @@ class StructuredModel:
 
 
 # ---- weights as facts and arrays ---------------------------------------------------------------------
-def weights_state(learner: Learner) -> checks.State:
+def weights_state(learner: StructuredWeights) -> checks.State:
     """Weights, sums and counts: by name, or by place without the places that are 0."""
     facts: Facts = {name: getattr(learner, name) for name in COUNTS}
     facts |= {"radius": learner.radius, "largest_loss": learner.largest_loss, "whole": learner.whole}
     facts |= {"dropped": learner.dropped}
-    if isinstance(learner, NamedLearner):
+    if isinstance(learner, NamedWeights):
         names = list(learner.weights)
         content, offsets = pack_text(_text_of(name) for name in names)
         pairs = [[learner.weights[name], learner.sums[name]] for name in names]
         values = np.array(pairs, dtype=np.float64).reshape(-1, 2)
         return facts | {"kind": "named"}, {"names": content, "offsets": offsets, "values": values}
-    assert isinstance(learner, ArrayLearner)
+    assert isinstance(learner, ArrayWeights)
     facts |= {"kind": "array", "size": len(learner.array)}
     return facts, data_state.pack_columns("values", [learner.array, learner.sums], learner.used())
 
 
-def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
+def weights_from_state(facts: Facts, arrays: Arrays) -> StructuredWeights:
     """The learner that `weights_state` was taken from."""
-    learner: Learner
+    learner: StructuredWeights
     used = None
     if checks.choice(facts, "kind", ("named", "array")) == "named":
         offsets = checks.array(arrays, "offsets", np.int64, (None,))
@@ -174,14 +173,14 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
         values = checks.array(arrays, "values", np.float64, (len(names), 2))
         if len(set(names)) != len(names):
             raise ValueError("some feature names are repeated")
-        learner = NamedLearner()
+        learner = NamedWeights()
         learner._weights = Weights(zip(names, values[:, 0].tolist(), strict=True))
         learner.sums = dict(zip(names, values[:, 1].tolist(), strict=True))
     else:
         size = checks.count(facts, "size", 0, checks.LARGEST)
         used = data_state.rows_from_state("values", arrays, size, 2)[0]
         try:
-            learner = ArrayLearner(size, used)
+            learner = ArrayWeights(size, used)
         except MemoryError:
             raise ValueError(
                 f"it claims {size:,} weights, for which this process cannot reserve the addresses: give it "
@@ -190,7 +189,7 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
         data_state.unpack_rows("values", arrays, size, 2, [learner.array, learner.sums])
     for name in COUNTS:
         setattr(learner, name, checks.count(facts, name))
-    if isinstance(learner, ArrayLearner) and used is not None:
+    if isinstance(learner, ArrayWeights) and used is not None:
         learner.tell_used(used)
     learner.radius = checks.finite(facts, "radius")
     learner.largest_loss = checks.finite(facts, "largest_loss")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from novikoff.data.rounding import exact_doubles
-from novikoff.structured.weights import Floats, Sparse, exact_dot
+from novikoff.structured.features import Floats, Sparse
+from novikoff.structured.weights import exact_dot
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ from novikoff.parameters.structured import STRUCTURED_PARAMETERS
 from novikoff.structured import training as learning
 from novikoff.structured.model import StructuredModel
 from novikoff.structured.problem import Structure, as_examples, number_of
-from novikoff.structured.weights import Learner
+from novikoff.structured.training import StructuredTrainer
+from novikoff.structured.weights import StructuredWeights
+from novikoff.training.loop import train
 from novikoff.training.not_separated import MORE_EPOCHS, not_separated
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
@@ -80,9 +82,9 @@ class StructuredPerceptron(BaseEstimator):
     -----
     *Verdict and margin.* A problem with `runner_up` gives the smallest gap between a right output
     and the next best, computed exactly, and `margin_` is that over ‖w‖. For other problems 'separated' rests
-    on decoding each example under weights shaken by random vectors, which a tie survives with a chance below
-    2⁻²⁴ for each of two draws; `margin_` is then 1/‖w‖ when all features seen were whole numbers, and NaN
-    otherwise. Other outputs with the very same features as the right one go unnoticed there.
+    on decoding each example under weights perturbed by random vectors, which a tie survives with a chance
+    below 2⁻²⁴ for each of two draws; `margin_` is then 1/‖w‖ when all features seen were whole numbers, and
+    NaN otherwise. Other outputs with the very same features as the right one go unnoticed there.
 
     *Errors* leave the model as it was.
 
@@ -114,6 +116,9 @@ class StructuredPerceptron(BaseEstimator):
     verbose: int = DEFAULT
     callback: Any = DEFAULT
 
+    _learner: StructuredWeights
+    _run: Run
+
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from scratch.
@@ -127,8 +132,11 @@ class StructuredPerceptron(BaseEstimator):
             X, y, n = self._read(X, y)
             problem = self._prepared(X, y)
             structure = Structure(problem, cost_augmented=self.cost_augmented)
-            learner, run, witness = learning.fit(structure, X, y, n, Plan.of(self), average=self.average)
-            self._set(problem, learner, run, witness)
+            plan = Plan.of(self)
+            weights = learning.begin(structure, X, y, n)
+            trainer = StructuredTrainer(weights, structure, X, y, n, plan, average=self.average)
+            run = train(trainer, plan)
+            self._set(problem, weights, run, trainer.witness)
             stopped = self.early_stopping or (
                 self.callback is not None and len(run.history) < self.max_epochs
             )
@@ -144,8 +152,11 @@ class StructuredPerceptron(BaseEstimator):
             begun = vars(self).get("_learner")
             problem = self._prepared(X, y) if begun is None else self.problem_
             structure = Structure(problem, cost_augmented=self.cost_augmented)
-            learner, run = learning.learn(begun, structure, X, y, n, average=self.average)
-            self._set(problem, learner, run)
+            new = structure, X, y, n
+            weights = learning.begin(*new) if begun is None else learning.resume(begun, *new)
+            plan = Plan(1, "cyclic")
+            trainer = StructuredTrainer(weights, *new, plan, average=self.average)
+            self._set(problem, weights, train(trainer, plan, Run(as_given=True), judged=False))
             return self
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any, int]:
@@ -164,11 +175,13 @@ class StructuredPerceptron(BaseEstimator):
         prepare = getattr(self.problem, "prepared", None)
         return self.problem if prepare is None else prepare(X, y)
 
-    def _set(self, problem: Any, learner: Learner, run: Run, witness: Learner | None = None) -> None:
+    def _set(
+        self, problem: Any, learner: StructuredWeights, run: Run, witness: StructuredWeights | None = None
+    ) -> None:
         """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
         self.problem_: Any = problem
-        self._learner: Learner = learner
-        self._run: Run = run
+        self._learner = learner
+        self._run = run
         self.weights_ = learner.averaged() if self.average else learner.weights
         self.witness_ = None if witness is None else witness.weights
         self.history_ = run.history

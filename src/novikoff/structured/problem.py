@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from novikoff.structured.weights import checked
+from novikoff.structured.features import checked
 
 
 class Problem(Protocol):
@@ -105,7 +105,9 @@ class Structure:
 
     def decode(self, x: Any, w: Any) -> Any:
         """The best output, which must be one."""
-        z = self.problem.decode(x, w)
+        return self._output(self.problem.decode(x, w))
+
+    def _output(self, z: Any) -> Any:
         if z is None:
             raise TypeError(f"{type(self.problem).__name__}.decode returned None: expected an output.")
         return z
@@ -122,7 +124,7 @@ class Structure:
                 )
             return Violation(*found, 0.0, True)
         if not self.cost_augmented:
-            z = self.decode(x, w)
+            z = self._output(self.problem.decode(x, w))
             return None if self.same(y, z, i) else Violation(y, z, 0.0, True)
         z = self.problem.decode(x, w, y)
         if self.same(y, z, i):

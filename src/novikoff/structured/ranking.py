@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data.rounding import exact_doubles
-from novikoff.structured.weights import Floats
+from novikoff.structured.features import Floats
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.structured.eisner import crossing, eisner
-from novikoff.structured.weights import Floats, Sparse
+from novikoff.structured.features import Floats, Sparse
 
 Codes = npt.NDArray[np.uint64]
 

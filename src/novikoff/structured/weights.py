@@ -1,7 +1,7 @@
-"""Features and weights: feature vectors in their three forms, and the weights that learn from them.
+"""The weights of a structured perceptron: by name or by place, as its features are.
 
-Features are a dict of name → number, an array, or a sparse vector; all of one problem are of one form.
-Weights are then a dict or an array. An update is fl(w + (Φ(x, y) − Φ(x, z))), element by element.
+All features of one problem are of one form; weights are then a dict or an array. An update is
+fl(w + (Φ(x, y) − Φ(x, z))), element by element.
 
 Averaging is lazy. With t visits before an update Δ, u += t·Δ beside w += Δ; after T visits the mean of the
 weights after each visit is (T·w − u)/T, as everywhere in the project.
@@ -13,18 +13,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.rounding import exact_doubles, nearest_double
 from novikoff.data.zero_tables import Rows, copied, is_large, spread, used_rows, zeros
-from novikoff.exact.outward import UNIT, root_up
+from novikoff.outward import UNIT, Enclosure, enclosed_square, root_up
+from novikoff.structured.features import Sparse
 from novikoff.training.averaging import mean_weights
-from novikoff.training.weights import Enclosure, enclosed_square
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -32,25 +30,6 @@ Ints = npt.NDArray[np.int64]
 SPLITTER = 134217729.0  # 2²⁷ + 1, Veltkamp's
 PLAIN_LOW, PLAIN_HIGH = 2.0**-450, 2.0**450  # products of such numbers and their errors are normal numbers
 WHOLE = 2.0**53
-
-
-@dataclass(frozen=True, eq=False)
-class Sparse:
-    """A vector of `size` numbers by its entries; entries at one place are added.
-
-    Examples
-    --------
-    >>> Sparse([5, 2, 5], [1.0, 3.0, 1.0], 8).dot(np.arange(8.0))
-    16.0
-    """
-
-    indices: Any
-    values: Any
-    size: int
-
-    def dot(self, w: Any) -> float:
-        """The inner product with an array."""
-        return float(np.dot(np.asarray(self.values, dtype=np.float64), w[np.asarray(self.indices, np.intp)]))
 
 
 class Weights(dict[Hashable, float]):
@@ -82,7 +61,7 @@ class Weights(dict[Hashable, float]):
         return type(self), (dict(self),)
 
 
-class ShakenWeights(Weights):
+class PerturbedWeights(Weights):
     """M·w + v for a random whole-number v, which names without a weight have too."""
 
     __slots__ = ("factor", "seed")
@@ -99,85 +78,18 @@ class ShakenWeights(Weights):
         return True
 
 
-SHAKE = 1 << 24  # v is drawn from the whole numbers of at most this size
+LARGEST_DRAWN = 1 << 24  # v is drawn from the whole numbers of at most this size
 
 
 def _drawn(seed: int, name: Hashable) -> float:
     """The coordinate of v that belongs to a name; negative seeds give −v."""
     mixed = hash((abs(seed), name)) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-    value = float((mixed >> 39) - SHAKE)  # of 25 bits
+    value = float((mixed >> 39) - LARGEST_DRAWN)  # of 25 bits
     return value if seed > 0 else -value
 
 
-# ---- features, checked -------------------------------------------------------------------------------
-def checked(features: Any, where: str) -> Any:
-    """Features in normal form: a dict, a float64 array or a `Sparse` of arrays; all finite."""
-    if isinstance(features, Mapping):
-        for name, value in features.items():
-            if not isinstance(value, int | float | np.number | np.bool_):
-                raise TypeError(
-                    f"features({where}) has {value!r} for {name!r}: expected a number for each name."
-                )
-            if not math.isfinite(value):
-                raise ValueError(f"features({where}) has {value} for {name!r}: expected finite numbers.")
-            if not nearest_double(value)[1]:
-                raise ValueError(
-                    f"features({where}) has {value} for {name!r}, which no double holds: subtract an offset "
-                    "or scale it first, or give float(...) of it, which is the nearest."
-                )
-        return features
-    if not isinstance(features, Sparse):
-        features = _from_scipy(features) if hasattr(features, "tocoo") else _dense(features, where)
-    if isinstance(features, Sparse):
-        indices, values = np.asarray(features.indices), _exact(features.values, where)
-        if not len(indices):
-            indices = indices.astype(np.int64)
-        if indices.dtype.kind not in "iu" or indices.shape != values.shape or indices.ndim != 1:
-            raise ValueError(
-                f"features({where}) has indices of type {indices.dtype} and shape {indices.shape} for values "
-                f"of shape {values.shape}: expected whole numbers, as many as values."
-            )
-        if len(indices) and (indices.min() < 0 or indices.max() >= features.size):
-            bad = indices[(indices < 0) | (indices >= features.size)][0]
-            raise ValueError(f"features({where}) has the index {bad}: expected 0 to {features.size - 1}.")
-        features = Sparse(indices.astype(np.int64, copy=False), values, int(features.size))
-    values = features.values if isinstance(features, Sparse) else features
-    if not np.isfinite(values).all():
-        at = int(np.flatnonzero(~np.isfinite(values))[0])
-        place = features.indices[at] if isinstance(features, Sparse) else at
-        raise ValueError(f"features({where}) has {values[at]} at {place}: expected finite numbers.")
-    return features
-
-
-def _from_scipy(features: Any) -> Sparse:
-    found = features.tocoo()
-    shape = found.shape
-    if len(shape) == 2 and 1 not in shape:
-        raise ValueError(f"a sparse feature vector has one row, not the shape {shape}.")
-    where = found.coords[-1] if len(shape) == 1 else (found.col if shape[0] == 1 else found.row)
-    return Sparse(where, found.data, int(np.prod(shape)))
-
-
-def _dense(features: Any, where: str) -> Floats:
-    try:
-        found = np.asarray(features, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.empty((0, 0))
-    dense = _exact(features, where) if found.ndim == 1 else found
-    if dense.ndim != 1 or isinstance(features, str):
-        raise TypeError(
-            f"features({where}) is a {type(features).__name__}: expected a dict of name → number, an array "
-            "of one dimension, or a sparse vector."
-        )
-    return dense
-
-
-def _exact(values: Any, where: str) -> Floats:
-    return exact_doubles(values, lambda k: f"features({where}) at {k}")
-
-
-# ---- learners ----------------------------------------------------------------------------------------
-class Learner(ABC):
+# ---- weights under training ------------------------------------------------------------------------
+class StructuredWeights(ABC):
     """Abstract: weights, their sums for averaging, and the counts of a run."""
 
     def __init__(self) -> None:
@@ -217,7 +129,7 @@ class Learner(ABC):
         """‖w‖² of the last weights, enclosed."""
 
     @abstractmethod
-    def copy(self) -> Learner: ...
+    def copy(self) -> StructuredWeights: ...
 
     @abstractmethod
     def _take(self, best: Any) -> None:
@@ -229,7 +141,7 @@ class Learner(ABC):
         self.dropped = None if best.dropped is None else self.updates - best.updates + best.dropped
 
     @abstractmethod
-    def shaken(self, factor: float, seed: int) -> Any:
+    def perturbed(self, factor: float, seed: int) -> Any:
         """factor·w + v as a decoder sees it, for a v that the seed draws; a negative seed gives −v."""
 
     @property
@@ -283,7 +195,7 @@ class Learner(ABC):
         return exact_dot(self.values_at(keys), values)
 
 
-class NamedLearner(Learner):
+class NamedWeights(StructuredWeights):
     """Weights by name; new names come as they come."""
 
     def __init__(self) -> None:
@@ -329,16 +241,16 @@ class NamedLearner(Learner):
     def _values(self) -> Floats:
         return np.fromiter(self._weights.values(), dtype=np.float64, count=len(self._weights))
 
-    def copy(self) -> NamedLearner:
+    def copy(self) -> NamedWeights:
         other = copy(self)
         other._weights, other.sums = Weights(self._weights), dict(self.sums)
         return other
 
-    def _take(self, best: NamedLearner) -> None:
+    def _take(self, best: NamedWeights) -> None:
         self._weights, self.sums, self.visits = best._weights, best.sums, best.visits
 
-    def shaken(self, factor: float, seed: int) -> ShakenWeights:
-        shaken = ShakenWeights(self._weights)
+    def perturbed(self, factor: float, seed: int) -> PerturbedWeights:
+        shaken = PerturbedWeights(self._weights)
         shaken.factor, shaken.seed = factor, seed
         return shaken
 
@@ -347,7 +259,7 @@ class NamedLearner(Learner):
         return len(self._weights)
 
 
-class ArrayLearner(Learner):
+class ArrayWeights(StructuredWeights):
     """Weights by place, in an array of fixed size.
 
     `used`: the places that will be written to first, where it is known that these are all.
@@ -357,16 +269,18 @@ class ArrayLearner(Learner):
         super().__init__()
         self.array, self.sums = (zeros((size, 1), used=used)[:, 0] for _ in range(2))
         self._view = _read_only(self.array)
-        self._told = None if used is None else (0, used)  # updates made since, of which there must be none
+        self._known_used = (
+            None if used is None else (0, used)
+        )  # updates made since, of which there must be none
 
     def tell_used(self, used: Rows) -> None:
         """Beside these places all weights and sums are zero, until the next update."""
-        self._told = self.updates, used
+        self._known_used = self.updates, used
 
     def used(self) -> Rows | None:
         """The places beside which all weights and sums are zero; None where that says little."""
-        if self._told is not None and self._told[0] == self.updates:
-            return self._told[1]
+        if self._known_used is not None and self._known_used[0] == self.updates:
+            return self._known_used[1]
         if not is_large(self.array):
             return None
         found = used_rows(self.array[:, None], self.sums[:, None])
@@ -422,17 +336,17 @@ class ArrayLearner(Learner):
     def square(self) -> Enclosure:
         return enclosed_square(np.ravel(self._held()))
 
-    def copy(self) -> ArrayLearner:
+    def copy(self) -> ArrayWeights:
         other = copy(self)
         other.array, other.sums = (copied(a[:, None])[:, 0] for a in (self.array, self.sums))
         other._view = _read_only(other.array)
         return other
 
-    def _take(self, best: ArrayLearner) -> None:
+    def _take(self, best: ArrayWeights) -> None:
         self.array, self.sums, self._view, self.visits = best.array, best.sums, best._view, best.visits
 
-    def shaken(self, factor: float, seed: int) -> Floats:
-        drawn = np.random.default_rng(abs(seed)).integers(-SHAKE, SHAKE, len(self.array))
+    def perturbed(self, factor: float, seed: int) -> Floats:
+        drawn = np.random.default_rng(abs(seed)).integers(-LARGEST_DRAWN, LARGEST_DRAWN, len(self.array))
         return _read_only(factor * self.array + math.copysign(1.0, seed) * drawn)
 
     @property
@@ -444,9 +358,9 @@ class ArrayLearner(Learner):
         self._view = _read_only(self.array)
 
 
-def learner_for(features: Any) -> Learner:
-    """A learner, all weights 0, for problems with such features."""
-    return NamedLearner() if isinstance(features, Mapping) else ArrayLearner(features.size)
+def weights_for(features: Any) -> StructuredWeights:
+    """Weights that are all 0, for problems with such features."""
+    return NamedWeights() if isinstance(features, Mapping) else ArrayWeights(features.size)
 
 
 def _read_only(array: Floats) -> Floats:
@@ -506,8 +420,3 @@ def _halves(a: Floats) -> tuple[Floats, Floats]:
     c = SPLITTER * a
     high = c - (c - a)
     return high, a - high
-
-
-def dot(w: Any, features: Any) -> float:
-    """w·Φ for features in normal form."""
-    return float(features.dot(w) if isinstance(features, Sparse) else w.dot(features))

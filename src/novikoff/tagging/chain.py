@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data.zero_tables import zeros
+from novikoff.outward import Enclosure, enclosed_square
 from novikoff.tagging.sequences import Floats, Ids, Offsets
 from novikoff.training.averaging import mean_weights
-from novikoff.training.weights import Enclosure, enclosed_square
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -6,7 +6,6 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,22 @@ from novikoff import _core
 from novikoff.data.sources.bytestream import ByteStream, Lines, Paths
 from novikoff.data.sources.features import NamedFeatures
 from novikoff.data.text_labels import text_array
+from novikoff.tagging.columns import (
+    ALIASES,
+    CONLLU_COLUMNS,
+    FileColumns,
+    Layout,
+    cells,
+    column_number,
+    columns_of,
+    first_row,
+    format_of,
+)
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.sequences import Ids, Sequences, check_labels
 from novikoff.tagging.templates import Templates
 
-Layout = dict[str, Any]  # what a model file keeps of the file that it was trained on
-
 BLOCK_SIZE = 1 << 20
-HEAD = 1 << 16  # bytes that tell the format
-
-CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-ALIASES = {"w": "form", "word": "form", "pos": "upos"}  # what templates may call them
 NEEDED = ("upos", "xpos", "deprel")  # labels that every word has: an underscore says that nobody labelled it
 
 FORMATS = ("conll", "conllu", "crfsuite")
@@ -185,13 +189,9 @@ class SentenceFile:
 
 def look(stream: ByteStream, format: str = "auto") -> tuple[str, int]:
     """The format of files, unless it is said, and how many columns their first line has; 0: there is none."""
-    row = _first_row(stream)[1]
-    kind = _format_of(stream.names[0], row) if format == "auto" else format
-    return kind, 0 if row is None else len(_cells(row))
-
-
-def _cells(row: str) -> list[str]:
-    return row.split("\t") if "\t" in row else row.split()
+    row = first_row(stream)[1]
+    kind = format_of(stream.names[0], row) if format == "auto" else format
+    return kind, 0 if row is None else len(cells(row))
 
 
 def open_sentences(
@@ -256,7 +256,7 @@ def _parser(
     like: Layout | None,
 ) -> _Columns | _Attributes:
     """How the files are to be read."""
-    line, row = _first_row(stream)
+    line, row = first_row(stream)
     kind, width = look(stream, format)
     if kind == "crfsuite":
         if templates is not None:
@@ -273,7 +273,7 @@ def _parser(
             "templates, such as Templates.named('chunking'), or say format='crfsuite' if they are attributes."
         )
     where = f"as in line {line}" + (f" of {stream.names[0]}" if len(stream.names) > 1 else "")
-    shape = _shape(stream.name, kind, row or "", width, label, labelled, like, templates)
+    shape = columns_of(stream.name, kind, row or "", width, label, labelled, like, templates)
     return _Columns(stream.name, shape, where, templates)
 
 
@@ -301,135 +301,11 @@ def joined(parts: list[Sequences]) -> Sequences:
     return Sequences(np.concatenate(starts), np.concatenate(indptr), ids, values)
 
 
-# ---- what a file looks like --------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Shape:
-    """The columns of a file."""
-
-    format: str
-    split: str  # "blanks", "tabs" or "conllu"
-    width: int
-    label: int | None  # its column: where tags go
-    labelled: bool = True
-
-    @property
-    def has(self) -> str:
-        """The columns, for messages."""
-        if self.format == "conllu":
-            return "CoNLL-U has the columns id, form (or w), lemma, upos (or pos), " + ", ".join(
-                CONLLU_COLUMNS[4:]
-            )
-        label = "" if self.label is None else f", of which number {self.label} is the label"
-        return f"the file has {self.width} column{'s' * (self.width != 1)}{label}"
-
-
-def _first_row(stream: ByteStream) -> tuple[int, str | None]:
-    """The first line that has cells, and its number from 1."""
-    head = stream.head(HEAD)
-    while b"\n" not in head.strip() and len(head) <= stream.max_line:  # the first line is not whole yet
-        if len(longer := stream.head(4 * len(head))) == len(head):
-            break
-        head = longer
-    text = head.removeprefix(BOM_UTF8).decode("utf-8", "replace")
-    rows = [line.rstrip("\r") for line in text.split("\n")]
-    comments = any(row.startswith("#") for row in rows) and _CONLLU_ROW.search(text)  # others have none
-    for number, row in enumerate(rows, 1):
-        if row.strip() and not (row.startswith("#") and comments):
-            return number, row
-    return 0, None
-
-
-_CONLLU_ROW = re.compile(r"^\d+([-.]\d+)?(\t[^\t\n]+){9}$", re.MULTILINE)
-
-
-def _format_of(name: str, row: str | None) -> str:
-    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes[-2:]]
-    for suffix, kind in ((".conllu", "conllu"), (".crfsuite", "crfsuite")):
-        if suffix in suffixes:
-            return kind
-    if row is not None and _CONLLU_ROW.fullmatch(row):
-        return "conllu"
-    cells = (row or "").split("\t")
-    attributes = all("=" in cell or cell.startswith("__") for cell in cells[1:])
-    return "crfsuite" if len(cells) > 1 and attributes else "conll"
-
-
-def _shape(
-    name: str,
-    kind: str,
-    row: str,
-    width: int,
-    label: str | int | None,
-    labelled: bool | None,
-    like: Layout | None,
-    templates: Templates,
-) -> _Shape:
-    if kind == "conllu":
-        same = like if like is not None and like["format"] == kind else {}
-        chosen = same.get("label", "upos") if label is None else label
-        column = _number(chosen, CONLLU_COLUMNS, ALIASES)
-        if column is None or not 0 < column < 10:
-            raise ValueError(
-                f"{name}: there is no label column {chosen!r}; CoNLL-U has {', '.join(CONLLU_COLUMNS)}."
-            )
-        if labelled is None:
-            labelled = row.split("\t")[column : column + 1] != ["_"]
-        return _Shape(kind, "conllu", 10, column, labelled)
-    split = "tabs" if "\t" in row else "blanks"
-    if labelled is None:
-        labelled = _has_labels(name, width, label, like, templates)
-    if not labelled:
-        return _Shape(kind, split, width, None, labelled=False)
-    if label is None and like is not None and like["format"] == kind:
-        label = like["label"]
-        if width != like["width"]:
-            raise ValueError(
-                f"{name}: expected {like['width']} columns with the label, as in the files that the model "
-                f"was made of, found {width}."
-            )
-    column = width - 1 if label in (None, "last") else _number(label, templates.columns, {})
-    if column is None or not 0 <= column < width:
-        raise ValueError(f"{name}: there is no label column {label!r}; the file has {width} columns.")
-    if width < 2:
-        raise ValueError(
-            f"{name}: expected a label behind the other columns, but the file has one column only."
-        )
-    return _Shape(kind, split, width, column)
-
-
-def _has_labels(
-    name: str, width: int, label: str | int | None, like: Layout | None, templates: Templates
-) -> bool:
-    """Whether a file of columns has labels, when nobody says."""
-    if like is None or like["format"] != "conll":
-        return label is not None or width > max(len(templates.columns), _furthest(templates) + 1)
-    if width == like["width"]:
-        return True
-    if width == like["width"] - 1 and like["label"] in ("last", like["width"] - 1):
-        return False
-    raise ValueError(
-        f"{name}: the model is of files with {like['width']} columns, with the label; expected as many, "
-        f"or without the label one less, found {width}."
-    )
-
-
-def _furthest(templates: Templates) -> int:
-    """The last column that templates look at by number."""
-    return max((int(c) for c in templates.used_columns() if c.isdigit()), default=0)
-
-
-def _number(column: str | int, names: tuple[str, ...], aliases: dict[str, str]) -> int | None:
-    if isinstance(column, int) or column.isdigit():
-        return int(column)
-    column = aliases.get(column, column)
-    return names.index(column) if column in names else None
-
-
 # ---- reading it --------------------------------------------------------------------------------------
 class _Columns:
     """How lines of cells are read."""
 
-    def __init__(self, name: str, shape: _Shape, where: str, templates: Templates) -> None:
+    def __init__(self, name: str, shape: FileColumns, where: str, templates: Templates) -> None:
         self.format, self.labelled = shape.format, shape.labelled
         self.joint = " " if shape.split == "blanks" else "\t"
         conllu = shape.format == "conllu"
@@ -460,13 +336,13 @@ class _Columns:
         return parsed
 
 
-def _place(name: str, column: str, shape: _Shape, templates: Templates) -> int:
+def _place(name: str, column: str, shape: FileColumns, templates: Templates) -> int:
     """Which column of the file a template means."""
     use = templates.first_use(column)
     if shape.format == "conllu":
-        place = _number(column, CONLLU_COLUMNS, ALIASES)
+        place = column_number(column, CONLLU_COLUMNS, ALIASES)
     else:
-        place = _number(column, templates.columns or templates.only_column(), {})
+        place = column_number(column, templates.columns or templates.only_column(), {})
         if place is None:
             named = ", ".join(templates.columns) or "none"
             raise ValueError(

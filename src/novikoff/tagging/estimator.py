@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff.data.labels import Classes
 from novikoff.estimator import BaseEstimator
-from novikoff.exact.outward import root_up
+from novikoff.outward import root_up
 from novikoff.parameters.parameter import (
     check_parameters,
     parameters_for_file,
     parameters_from_file,
     parameters_of,
 )
-from novikoff.tagging import reading
+from novikoff.tagging import reading, summary
 from novikoff.tagging import training as tagging
 from novikoff.tagging.sequences import Floats
 from novikoff.tagging.tagger import Tagger
@@ -47,8 +47,8 @@ class TaggerEstimator(BaseEstimator):
         self.n_epochs_ = len(run.history)
         self.n_mistakes_, self.n_updates_ = counts.mistakes, counts.updates
         self.converged_, self.verdict_ = run.converged, run.verdict
-        self.radius_ = root_up(tagging.radius_square(counts)[1])
-        self.margin_, self.margin_upper_ = run.margin, tagging.margin_upper(counts, run)
+        self.radius_ = root_up(summary.radius_square(counts)[1])
+        self.margin_, self.margin_upper_ = run.margin, summary.margin_upper(counts, run)
         self.training_errors_ = run.training_errors
 
     def _finish(self, tagger: Tagger) -> Self:

@@ -10,7 +10,9 @@ from novikoff.parameters.parameter import DEFAULT, check_parameters, with_parame
 from novikoff.parameters.tagging import TAGGER_PARAMETERS
 from novikoff.tagging import fitting, reading
 from novikoff.tagging.estimator import TaggerEstimator
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 
 
@@ -102,18 +104,23 @@ class SequenceTagger(TaggerEstimator):
             reading.check_lengths(x, y)
             classes = reading.found_labels(y)
             labels = reading.numbered(y, classes, x.n_tokens)
-            tagger = fitting.train(
+            plan = self._plan(
+                early_stopping=bool(self.early_stopping),
+                validation_fraction=float(self.validation_fraction),
+                n_epochs_no_change=int(self.n_epochs_no_change),
+            )
+            trainer, features = fitting.trainer_of(
                 features,
                 x,
                 labels,
                 classes.labels,
-                Plan.of(self),
+                plan,
                 average=bool(self.average),
                 transitions=self.transitions,
                 min_count=int(self.min_count),
-                **self._about(),
             )
-            return self._finish(tagger)
+            run = train(trainer, plan)
+            return self._finish(fitting.fitted(trainer, features, classes.labels, run, **self._about()))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One pass over more sentences, in their order. New features are added; new labels are refused.
@@ -146,9 +153,15 @@ class SequenceTagger(TaggerEstimator):
                 known = reading.found_labels(y if classes is None else [classes])
             labels = reading.numbered(y, known, x.n_tokens)
             reading.check_known(x, labels, y, known)
-            how = {"average": bool(self.average), "transitions": self.transitions, **self._about()}
-            earlier = self._tagger if begun else None
-            return self._finish(fitting.go_on(earlier, features, x, labels, known.labels, **how))
+            plan, transitions = Plan(1, "cyclic"), self.transitions
+            new = features, x, labels, known.labels, plan
+            if begun:
+                trainer = fitting.continuing(self._tagger, *new, transitions=transitions)
+            else:
+                average = bool(self.average)
+                trainer, features = fitting.trainer_of(*new, average=average, transitions=transitions)
+            run = train(trainer, plan, Run(as_given=True), judged=False)
+            return self._finish(fitting.fitted(trainer, features, known.labels, run, **self._about()))
 
     def _check_unchanged(self) -> None:
         tagger, templates = self._tagger, self._templates()

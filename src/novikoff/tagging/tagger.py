@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.made_once import made_once
 from novikoff.tagging.sequences import Floats, Sequences
+from novikoff.tagging.summary import summarize
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
@@ -106,7 +108,7 @@ class Tagger:
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return tagging.summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
+        return summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
 
     @made_once
     def scorer(self) -> Scorer:
@@ -165,12 +167,12 @@ class Tagger:
         The largest of each row is the score of the best labelling of all. −∞ stands where nothing is allowed.
         """
         x = self.sequences(X)
-        return x.parts(tagging.through(self.scorer, x, n_jobs))
+        return x.parts(tagging.max_marginals(self.scorer, x, n_jobs))
 
     def margins(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
         """For each token, by how much the best labelling beats the best that has another label there."""
         x = self.sequences(X)
-        scores = tagging.through(self.scorer, x, n_jobs)
+        scores = tagging.max_marginals(self.scorer, x, n_jobs)
         if scores.shape[1] < 2:
             return x.parts(np.full(len(scores), np.inf))
         top = np.partition(scores, -2, axis=1)
@@ -252,9 +254,7 @@ class Tagger:
     def from_state(cls, facts: Facts, arrays: Arrays, *, trust_patterns: bool = False) -> Tagger:
         """The tagger that a file's facts and arrays say; a ValueError where they do not fit together."""
         n = checks.count(facts, "n_labels", 1, 1 << 20)
-
-        def part(name: str) -> tuple[Facts, Arrays]:
-            return checks.fact(facts, name, dict), checks.sub(name, arrays)
+        part = partial(checks.part, facts, arrays)
 
         def numbers(name: str, kind: Any, shape: tuple[int | None, ...]) -> Any:
             return checks.array(_widened(arrays, name, kind), name, kind, shape)

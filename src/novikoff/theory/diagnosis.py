@@ -15,8 +15,9 @@ import numpy as np
 from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import LabelRuns, as_text
 from novikoff.data.sources.features import Features
-from novikoff.exact.outward import at_least, at_most, ceil_text, floor_text, up
 from novikoff.modelfile.json_value import to_json_value
+from novikoff.outward import at_least, at_most, ceil_text, floor_text, up
+from novikoff.proof.clock import Clock
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, stepped, unit_bracket
 from novikoff.proof.maxmargin import MaxMargin, solve
@@ -24,17 +25,18 @@ from novikoff.proof.problem import CHUNK, Problem, read_problem
 from novikoff.proof.separability import Inseparable, Separable, Verdict, decide
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
-from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
+from novikoff.theory.formulas import Bound
 from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.trace import Trace, trace
-from novikoff.theory.trials import Clock, Orders, Trial, held_out, in_orders, run
+from novikoff.theory.trials import Orders, Trial, held_out, in_orders, run
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Floats, Settings
 
 Watch = Callable[[str, float | None], None]
 
 GAP = 1e-3  # to which γ is bracketed
+MOMENT = 0.05  # seconds that every question has
 EPOCHS = 1000  # the most, where the rows are separable
 MOST_UPDATES = 20_000  # up to which a run is kept, update by update
 MOST_MARGINS = 200_000  # rows, of which the margins are kept
@@ -196,18 +198,18 @@ class Diagnosis:
         return found
 
     def __str__(self) -> str:
-        from novikoff.theory.telling import as_text
+        from novikoff.theory.diagnosis_text import as_text
 
         return as_text(self)
 
     def to_html(self, *, pictures: bool | None = None) -> str:
         """A page that needs nothing else; with `pictures`, or where matplotlib is there, with them."""
-        from novikoff.theory.telling import as_page
+        from novikoff.theory.diagnosis_text import as_page
 
         return as_page(self, pictures)
 
     def _repr_html_(self) -> str:
-        from novikoff.theory.telling import as_fragment
+        from novikoff.theory.diagnosis_text import as_fragment
 
         return as_fragment(self)
 
@@ -305,11 +307,11 @@ def diagnose_problem(
     columns are, where they come from a source: it decides which of them are centred when the scaling
     'standard' is tried.
     """
-    asking = _Asking(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
-    return asking.all(n_orders, random_state, features)
+    examination = _Examination(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
+    return examination.all(n_orders, random_state, features)
 
 
-class _Asking:
+class _Examination:
     """The questions, one after another, and what is known so far."""
 
     def __init__(
@@ -410,7 +412,7 @@ class _Asking:
     def _decided(self, problem: Problem, share: float) -> Verdict:
         said = "a bias" if problem.bias else "no bias"
         self.say(f"can they be separated with {said}?")
-        return decide(problem, ties=self.ties, time_limit=self.clock.part(share), watch=self.watch)
+        return decide(problem, ties=self.ties, time_limit=self.clock.part(share, MOMENT), watch=self.watch)
 
     def _margin(self) -> None:
         if not self._is_separable:
@@ -428,7 +430,7 @@ class _Asking:
 
     def _bracketed(self, problem: Problem, share: float) -> MaxMargin:
         self.say("how wide is the margin?")
-        limit = self.clock.part(share)
+        limit = self.clock.part(share, MOMENT)
         return solve(problem, gap=GAP, time_limit=limit, start_u=self.u, watch=self.watch)
 
     # -- what the perceptron does
@@ -439,7 +441,7 @@ class _Asking:
     def _run(self, seed: int) -> None:
         self.say("learning, in the rows' own order")
         epochs = EPOCHS if self._is_separable else 10
-        part = Clock(self.clock.part(0.15))
+        part = Clock(self.clock.part(0.15, MOMENT))
         try:
             model, made = run(
                 self.problem,
@@ -460,7 +462,7 @@ class _Asking:
 
     def _orders(self, n_orders: int, seed: int) -> None:
         epochs = EPOCHS if self._is_separable else 1
-        part = Clock(self.clock.part(0.4))
+        part = Clock(self.clock.part(0.4, MOMENT))
         tried = in_orders(
             self.problem, KINDS, self.ties, n_orders=n_orders, max_epochs=epochs, seed=seed, clock=part
         )
@@ -469,7 +471,7 @@ class _Asking:
             self.say(f"learning, in random order {k + 1}", (k + 1) / n_orders)
 
     def _held_out(self, seed: int, features: Features | None) -> None:
-        part = Clock(self.clock.part(0.5))
+        part = Clock(self.clock.part(0.5, MOMENT))
         self.known["trials"] = []
         for trial in held_out(self.problem, self.ties, seed=seed, clock=part, features=features):
             self.known["trials"].append(trial)

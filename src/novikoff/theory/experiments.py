@@ -22,7 +22,7 @@ from novikoff.linear.perceptron import Perceptron
 from novikoff.linear.pocket import Pocket
 from novikoff.linear.voted import VotedPerceptron
 from novikoff.linear.winnow import Winnow, disjunction_bound
-from novikoff.theory.bounds import majority_bound, minimax_risk
+from novikoff.theory.formulas import majority_bound, minimax_risk
 
 Curve = npt.NDArray[Any]
 

@@ -29,18 +29,20 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import is_sparse, row_bytes, rows_of
-from novikoff.exact.outward import at_most, ceil_text, margin_down, root_up, up
+from novikoff.data.arrays import is_sparse, raise_problem, row_bytes, rows_of
+from novikoff.modelfile.json_value import to_json_value
+from novikoff.outward import at_most, ceil_text, margin_down, root_up, up
 from novikoff.proof import wholes
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, direction, length, stepped, unit_bracket
 from novikoff.proof.maxmargin import solve as solve_margin
 from novikoff.proof.problem import Problem, read_problem
-from novikoff.theory.hindsight import UNIT, best_length, losses_at
+from novikoff.theory.hindsight import best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
+from novikoff.theory.hindsight_search import UNIT
 from novikoff.training.examples import CALL_BYTES
 from novikoff.training.summary import theorem
-from novikoff.training.weights import Floats, Ints, Settings, Weights, raise_problem
+from novikoff.training.weights import Floats, Ints, Settings, Weights
 
 Counts = npt.NDArray[np.int64]
 
@@ -117,7 +119,7 @@ class Trace:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything by name, arrays as lists: what JSON can hold (NaN as None)."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {f.name: to_json_value(getattr(self, f.name)) for f in fields(self)}
 
     def to_json(self) -> str:
         """`to_dict` as JSON."""
@@ -152,15 +154,6 @@ class Trace:
 _FLOATS = ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin", "u", "w")
 _DTYPES: dict[str, Any] = dict.fromkeys(("example", "visit", "epoch", "order"), np.int64)
 _DTYPES |= dict.fromkeys(_FLOATS, np.float64) | {"rival": np.int32, "classes": None}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
-            flat = [x if math.isfinite(x) else None for x in value.ravel().tolist()]
-            return np.array(flat, dtype=object).reshape(value.shape).tolist()
-        return value.tolist()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _allowed(R: float, v_norm: float, slack: float, epochs: int) -> float:
@@ -252,7 +245,7 @@ def trace(
     rows = problem.lifted()
     run = _Run(rows, Settings(rule=rule, ties=ties, margin=beta, bias_square=rows.bias**2))
     run.go(order, random_state, max_epochs, max_updates)
-    return _Telling(problem, run).trace(u, margins)
+    return _TraceBuilder(problem, run).trace(u, margins)
 
 
 # ---- running -----------------------------------------------------------------------------------------
@@ -336,8 +329,8 @@ class _Run:
         return np.concatenate([np.zeros(0, dtype=np.int64), *self.visited])
 
 
-# ---- telling -----------------------------------------------------------------------------------------
-class _Telling:
+# ---- what is traced ----------------------------------------------------------------------------------------
+class _TraceBuilder:
     """From the recorded updates to the figures, computed of 2^power times the z that were added.
 
     `rows` has those, of sizes that floats can square.

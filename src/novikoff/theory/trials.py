@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from novikoff.data.arrays import is_sparse
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Csr
 from novikoff.data.sources.features import Features, NumberedFeatures
+from novikoff.proof.clock import Clock
 from novikoff.proof.problem import Problem
 from novikoff.training.linear import fit
 from novikoff.training.plan import Plan
@@ -26,21 +26,6 @@ LEAST_ORDERS = 3  # that are tried however long they take
 MOST_ROWS = 100_000  # of which rows are held out
 EPOCHS = 5  # of every way that is tried on rows held out
 HELD_OUT = 0.25
-
-
-class Clock:
-    """Seconds that are left of a limit."""
-
-    def __init__(self, limit: float | None) -> None:
-        self.end = float("inf") if limit is None else time.monotonic() + limit
-
-    @property
-    def left(self) -> float:
-        return max(self.end - time.monotonic(), 0.0)
-
-    def part(self, share: float) -> float | None:
-        """This share of what is left, as a limit for something else: a moment at least."""
-        return None if self.end == float("inf") else max(share * self.left, 0.05)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ far, the scaling, how many rows of which epoch are done, and what the epochs bef
 kept: they get their columns in the order of the rows, and the rows are read again. It is replaced as a whole,
 so that a process killed at any moment leaves the last one or the one before.
 
-`Keeping` is the file, whatever is kept in it; `Checkpoint` a fit that reads a source.
+`CheckpointFile` is the file, whatever is kept in it; `Checkpoint` a fit that reads a source.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,10 +29,10 @@ from novikoff.modelfile.container import canonical, parse, read_file, write_file
 from novikoff.parameters.commands import FILE_PARAMETERS
 from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS
 from novikoff.training import state as training_state
-from novikoff.training.linear import Fitting
+from novikoff.training.linear import LinearTrainer
 
 
-class Passing(Protocol):
+class StreamedExamples(Protocol):
     """What a checkpoint has to know of the examples of a stream."""
 
     source: Source
@@ -47,7 +48,7 @@ class Passing(Protocol):
 
 
 @dataclass
-class Keeping:
+class CheckpointFile:
     """Where a fit under way is kept, and of which fit it is.
 
     Parameters
@@ -88,7 +89,7 @@ class Keeping:
             raise ValueError(
                 f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew."
             )
-        kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
+        kept = {key: _default_of(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
             listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
@@ -98,7 +99,7 @@ class Keeping:
         return facts, arrays
 
     @contextmanager
-    def believing(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
         """What cannot be made of facts and arrays, whatever they are, is a ValueError in one line."""
         try:
             yield
@@ -110,7 +111,7 @@ class Keeping:
 
 
 @dataclass
-class Checkpoint(Keeping):
+class Checkpoint(CheckpointFile):
     """A fit that reads a source, kept after every so many rows.
 
     Parameters
@@ -123,66 +124,67 @@ class Checkpoint(Keeping):
     _last: tuple[int, int] = (0, 0)  # epoch and row of the last one
     _digest: str = ""
 
-    def after_block(self, fitting: Fitting, passing: Passing, rows: int) -> None:
+    def after_block(self, trainer: LinearTrainer, examples: StreamedExamples, rows: int) -> None:
         """Keep the fit when it is time to; `rows` of the epoch are done."""
         epoch, row = self._last
-        if passing.epochs != epoch:
+        if examples.epochs != epoch:
             row = 0
         if rows - row >= self.every:
-            self.save(fitting, passing, rows)
-            self._last = passing.epochs, rows
+            self.save(trainer, examples, rows)
+            self._last = examples.epochs, rows
 
-    def save(self, fitting: Fitting, passing: Passing, rows: int) -> None:
+    def save(self, trainer: LinearTrainer, examples: StreamedExamples, rows: int) -> None:
         """Keep the fit now."""
-        self._digest = self._digest or passing.source.digest()
-        source = {"digest": self._digest, "size": passing.source.size}
-        classes = np.asarray(passing.classes.labels)
+        self._digest = self._digest or examples.source.digest()
+        source = {"digest": self._digest, "size": examples.source.size}
+        classes = np.asarray(examples.classes.labels)
         parts = {
-            "model": training_state.model_state(fitting.model, under_way=True),
+            "model": training_state.model_state(trainer.model, under_way=True),
             "classes": data_state.classes_state(classes),
         }
-        if passing.scaling is not None:
-            parts["scaling"] = passing.scaling.state()
+        if examples.scaling is not None:
+            parts["scaling"] = examples.scaling.state()
         facts: dict[str, Any] = {name: said for name, (said, _) in parts.items()}
         facts |= {
-            "class_weight": passing.class_weight,
-            "surveyed": passing.surveyed,
-            "heaviest": passing.heaviest,
-            "visited": passing.visited,
+            "class_weight": examples.class_weight,
+            "surveyed": examples.surveyed,
+            "heaviest": examples.heaviest,
+            "visited": examples.visited,
             "rows": rows,
             "n_labels": len(classes),
-            "history": fitting.history,
-            "before": list(fitting.before),
-            "began": list(fitting.began.items()),
-            "settled_at": list(fitting.settled_at.items()),
-            "weighted": passing.weighted,
+            "history": trainer.history,
+            "before": list(trainer.before),
+            "began": list(trainer.began.items()),
+            "settled_at": list(trainer.settled_at.items()),
+            "weighted": examples.weighted,
         }
-        if fitting.digest is not None:
-            facts["digest"] = [f"{fitting.digest.value:016x}", fitting.digest.count]
+        if trainer.digest is not None:
+            facts["digest"] = [f"{trainer.digest.value:016x}", trainer.digest.count]
         arrays: dict[str, Any] = {}
         for name, (_, held) in parts.items():
             arrays |= checks.under(name, held)
         self.write(source, facts, arrays)
 
-    def restore(self, fitting: Fitting, passing: Passing) -> None:
+    def restore(self, trainer: LinearTrainer, examples: StreamedExamples) -> None:
         """Put the fit where it was when the checkpoint was written.
 
         Raises a ValueError where the checkpoint is of another fit, or is not one; the fit is of no use then.
         """
-        self._digest = passing.source.digest()
-        source = {"digest": self._digest, "size": passing.source.size}
-        facts, arrays = self.read(source, passing.source.name)
-        with self.believing():
-            self._take(facts, arrays, fitting, passing)
+        self._digest = examples.source.digest()
+        source = {"digest": self._digest, "size": examples.source.size}
+        facts, arrays = self.read(source, examples.source.name)
+        with self.reading():
+            self._restore_from(facts, arrays, trainer, examples)
 
-    def _take(
-        self, facts: dict[str, Any], arrays: dict[str, Any], fitting: Fitting, passing: Passing
+    def _restore_from(
+        self,
+        facts: dict[str, Any],
+        arrays: dict[str, Any],
+        trainer: LinearTrainer,
+        examples: StreamedExamples,
     ) -> None:
         """All of it, checked before the fit is touched."""
-
-        def part(name: str) -> tuple[dict[str, Any], Any]:
-            return checks.fact(facts, name, dict), checks.sub(name, arrays)
-
+        part = partial(checks.part, facts, arrays)
         model = training_state.model_from_state(*part("model"))
         labels = data_state.classes_from_state(*part("classes"), checks.count(facts, "n_labels"))
         scaling = data_state.scaling_from_state(*part("scaling")) if "scaling" in facts else None
@@ -201,18 +203,18 @@ class Checkpoint(Keeping):
         began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
         weighted = "weighted" in facts and checks.fact(facts, "weighted", bool)
         seen = checks.digest_of_rows(facts, "digest") if "digest" in facts else None
-        passing.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
-        passing.classes.seen = None
-        passing.scaling, passing.class_weight, passing.surveyed = scaling, weight, surveyed
-        passing.heaviest, passing.visited, passing.skip = heaviest, visited, rows
-        fitting.model, fitting.history, passing.epochs = model, history, len(history)
-        fitting.checked = passing.epochs > 0
-        fitting.before = before[0], before[1]
-        fitting.began, fitting.settled_at, passing.weighted = began, settled, weighted
+        examples.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
+        examples.classes.seen = None
+        examples.scaling, examples.class_weight, examples.surveyed = scaling, weight, surveyed
+        examples.heaviest, examples.visited, examples.skip = heaviest, visited, rows
+        trainer.model, trainer.history, examples.epochs = model, history, len(history)
+        trainer.checked = examples.epochs > 0
+        trainer.before = before[0], before[1]
+        trainer.began, trainer.settled_at, examples.weighted = began, settled, weighted
         if seen is None:  # a checkpoint of an earlier version
-            fitting.digest = None
-        elif fitting.digest is not None:
-            fitting.digest.value, fitting.digest.count = seen
+            trainer.digest = None
+        elif trainer.digest is not None:
+            trainer.digest.value, trainer.digest.count = seen
 
 
 def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
@@ -221,7 +223,7 @@ def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
     return {pair[0]: pair[1] for pair in pairs}
 
 
-def _starts_as(name: str) -> Any:
+def _default_of(name: str) -> Any:
     """The default of a parameter, as JSON says it."""
     for table in (FILE_PARAMETERS, DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS):
         if name in table:

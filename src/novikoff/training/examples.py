@@ -25,8 +25,8 @@ CALL_BYTES = 1 << 26  # memory one native call goes over: a small part of a seco
 BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
 
 
-class Visit(NamedTuple):
-    """Rows for one native call: those of `order` from `begin` to `end`, or of X itself without one."""
+class Batch(NamedTuple):
+    """The rows of one native call: those of `order` from `begin` to `end`, or of X itself without one."""
 
     X: Any
     rows: _core.Rows
@@ -60,11 +60,11 @@ class Examples(ABC):
     can_repeat = True  # whether there can be a second pass
 
     @abstractmethod
-    def epoch(self, model: Model) -> Iterator[Visit]:
-        """Every row once, in the order of learning. The model may grow between two visits."""
+    def epoch(self, model: Model) -> Iterator[Batch]:
+        """Every row once, in the order of learning. The model may grow between two batches."""
 
     @abstractmethod
-    def each(self) -> Iterator[Visit]:
+    def as_stored(self) -> Iterator[Batch]:
         """Every row once, as they lie."""
 
     @property
@@ -118,31 +118,31 @@ class ArrayExamples(Examples):
     def count(self) -> int:
         return self.X.shape[0] if self.kept is None else len(self.kept)
 
-    def _calls(self, order: Order | None, count: int) -> Iterator[Visit]:
+    def _batches(self, order: Order | None, count: int) -> Iterator[Batch]:
         for begin in range(0, count, self.per_call):
             end = min(begin + self.per_call, count)
             check_mapped(self.X)
-            yield Visit(self.X, self.rows, self.labels, self.weights, order, begin, end)
+            yield Batch(self.X, self.rows, self.labels, self.weights, order, begin, end)
 
-    def each(self) -> Iterator[Visit]:
-        return self._calls(self.kept, self.count)
+    def as_stored(self) -> Iterator[Batch]:
+        return self._batches(self.kept, self.count)
 
-    def epoch(self, model: Model | None = None) -> Iterator[Visit]:
+    def epoch(self, model: Model | None = None) -> Iterator[Batch]:
         rng, kept, count, block = self.plan.rng, self.kept, self.count, self.shuffled_in_blocks
         if self.plan.order == "cyclic":
-            yield from self.each()
+            yield from self.as_stored()
         elif self.plan.order == "draw":
             drawn = rng.integers(0, count, count)
             order = drawn if kept is None else kept[drawn]
             self.visit_again(order)
-            yield from self._calls(order, count)
+            yield from self._batches(order, count)
         elif block:
             for start in rng.permutation(np.arange(0, count, block)):
                 inside = start + rng.permutation(min(block, count - start))
-                yield from self._calls(inside if kept is None else kept[inside], len(inside))
+                yield from self._batches(inside if kept is None else kept[inside], len(inside))
         else:
             order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
-            yield from self._calls(order, count)
+            yield from self._batches(order, count)
 
     def visit_again(self, rows: Order) -> None:
         """Count visits of these rows, where an epoch may visit a row more than once."""
@@ -155,8 +155,8 @@ class ArrayExamples(Examples):
 
     def add_to(self, digest: _core.Digest) -> None:
         """All rows that are learned from, without learning."""
-        for visit in self.each():
-            digest.add(visit.rows, visit.labels, visit.weights, visit.order, visit.begin, visit.end)
+        for batch in self.as_stored():
+            digest.add(batch.rows, batch.labels, batch.weights, batch.order, batch.begin, batch.end)
 
     def aside(self) -> Seen:
         if self.held_out is None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -18,23 +16,23 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.arrays import check_mapped, in_order, row_bytes, rows_of
-from novikoff.data.threads import threads
-from novikoff.exact.outward import UNIT, down, margin_down
-from novikoff.training import loop
+from novikoff.data.arrays import UnsortedIndices, check_mapped, in_order, raise_problem, row_bytes, rows_of
+from novikoff.data.threads import results, threads
+from novikoff.outward import UNIT, down, margin_down
 from novikoff.training.examples import (
     CALL_BYTES,
     ArrayExamples,
+    Batch,
     Examples,
     Order,
-    Visit,
     not_all_one,
     weighted,
 )
 from novikoff.training.ledger import Call, Seen
+from novikoff.training.loop import EarlyStoppingTrainer, Epoch, WorstFirstTrainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
-from novikoff.training.weights import Floats, Ints, Model, Settings, UnsortedIndices, Weights, raise_problem
+from novikoff.training.weights import Floats, Ints, Model, Settings, Weights
 
 TINY = 2.0**-960  # products that are that small may have been rounded to 0 on the way
 COUNTED = ("mistakes", "updates")
@@ -45,18 +43,18 @@ Outcome = tuple[str, int]  # a problem and its row; no problem: ""
 
 def native_calls(
     model: Model,
-    visit: Visit,
+    batch: Batch,
     settled_at: dict[int, int],
     *,
     first: bool,
     digest: _core.Digest | None = None,
 ) -> list[tuple[Weights, Callable[[], Outcome]]]:
-    """The calls that learn from a visit, each with its learner.
+    """The calls that learn from a batch, each with its learner.
 
     `first` checks the rows too, and adds them to a digest.
     `settled_at` has the learners whose last epoch made no update: nor will this, and they need no call.
     """
-    _, rows, labels, weights, order, begin, end, _ = visit
+    _, rows, labels, weights, order, begin, end, _ = batch
     if digest is not None and model.apart:  # a learner apart knows only its own class
         digest.add(rows, labels, weights, order, begin, end)
         digest = None
@@ -72,9 +70,9 @@ def native_calls(
     return calls
 
 
-def check_outcome(learner: Weights, visit: Visit, outcome: Outcome) -> None:
+def check_outcome(learner: Weights, batch: Batch, outcome: Outcome) -> None:
     """Raise what a native call found wrong."""
-    raise_problem(*outcome, visit.X, learner.native.largest_row, visit.where)
+    raise_problem(*outcome, batch.X, learner.native.largest_row, batch.where)
 
 
 def settled(model: Model, began: dict[int, int]) -> dict[int, int]:
@@ -110,17 +108,17 @@ def smallest(
     native, best = learner.native.view(), (math.inf, True, -1)
     wrong = False
     least: Fraction | float = math.inf
-    for visit in examples.each():
-        labels = model.labels(visit.labels, part)
-        weights = visit.weights if weighted else None
+    for batch in examples.as_stored():
+        labels = model.labels(batch.labels, part)
+        weights = batch.weights if weighted else None
         if unit:
-            norms = _core.row_norms(visit.rows, learner.settings.bias_square)
+            norms = _core.row_norms(batch.rows, learner.settings.bias_square)
             with np.errstate(over="ignore"):
                 weights = (1.0 if weights is None else weights) / np.where(norms > 0, norms, 1.0)
         problem, at, value, row, hurts, erred, lower = _core.smallest(
-            native, visit.rows, labels, weights, visit.order, visit.begin, visit.end, guarded, stop
+            native, batch.rows, labels, weights, batch.order, batch.begin, batch.end, guarded, stop
         )
-        raise_problem(problem, at, visit.X, where=visit.where)
+        raise_problem(problem, at, batch.X, where=batch.where)
         wrong, least = wrong | erred, min(least, lower)
         best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
         if wrong and stop:
@@ -164,7 +162,7 @@ def fit(
             model.grow(n_classes)
         try:
             examples = ArrayExamples(X, labels, weights, plan, model)
-            return model, loop.train(Fitting(model, examples, plan), plan)
+            return model, train(LinearTrainer(model, examples, plan), plan)
         except UnsortedIndices:
             if attempt:
                 raise
@@ -173,7 +171,7 @@ def fit(
     raise AssertionError("unreachable")
 
 
-class Fitting(loop.Learner):
+class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
     """A linear model under training: the model, what it learns from, and how far it has come."""
 
     def __init__(self, model: Model, examples: Examples, plan: Plan) -> None:
@@ -212,37 +210,33 @@ class Fitting(loop.Learner):
         )
 
     # -- one epoch
-    def epoch(self) -> loop.Epoch:
+    def epoch(self) -> Epoch:
         model, first, digest = self.model, not self.checked, None if self.checked else self.digest
         if digest is not None and self.plan.order == "draw" and isinstance(self.examples, ArrayExamples):
             self.examples.add_to(digest)  # an epoch need not visit all of them
             digest = None
         self.examples.digest = digest
         jobs = min(threads(self.plan.n_jobs), len(model.learners))
-        with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-            for visit in self.examples.epoch(model):
-                for k, learner in enumerate(model.learners):  # there may be more than at the visit before
-                    self.began.setdefault(k, learner.native.updates)
-                calls = native_calls(model, visit, self.settled_at, first=first, digest=digest)
-                running = [(learner, pool.submit(call).result if pool else call) for learner, call in calls]
-                outcomes = []
-                for learner, call in running:
-                    outcomes.append((learner, call()))
-                for learner, outcome in outcomes:
-                    check_outcome(learner, visit, outcome)
+        for batch in self.examples.epoch(model):
+            for k, learner in enumerate(model.learners):  # there may be more than in the batch before
+                self.began.setdefault(k, learner.native.updates)
+            calls = native_calls(model, batch, self.settled_at, first=first, digest=digest)
+            outcomes = list(results((call for _, call in calls), jobs))
+            for (learner, _), outcome in zip(calls, outcomes, strict=True):
+                check_outcome(learner, batch, outcome)
         self.settled_at = settled(model, self.began)
         self.began = {}
         return self._counted(len(self.settled_at) == len(model.learners))
 
-    def _counted(self, converged: bool) -> loop.Epoch:
+    def _counted(self, converged: bool) -> Epoch:
         self.checked = True
         mistakes, updates = (self.model.total(n) - b for n, b in zip(COUNTED, self.before, strict=True))
         self.before = self.before[0] + mistakes, self.before[1] + updates
         if updates or self.norm is None:
             self.norm = self.model.norm()
-        return loop.Epoch(converged, {"mistakes": mistakes, "updates": updates, "norm": self.norm})
+        return Epoch(converged, {"mistakes": mistakes, "updates": updates, "norm": self.norm})
 
-    def worst(self) -> loop.Epoch:
+    def worst(self) -> Epoch:
         calm, examples = 0, self.examples
         assert isinstance(examples, ArrayExamples)
         if not self.checked:
@@ -377,6 +371,16 @@ def scan(
         learner.native.take(first)
         risky |= learner.native.weight_norm > 2.0**900
     return risky
+
+
+def sound(X: Any) -> Any:
+    """X with all values finite and, where sparse, in order; an array of objects as it is."""
+    if X.ndim == 2:
+        try:
+            scan(Model(2, X.shape[1], Settings()), X, rows_of(X), None, None, X.shape[0])
+        except UnsortedIndices:
+            return in_order(X)
+    return X
 
 
 def learn(

@@ -1,8 +1,8 @@
 """The loop over epochs: records, stopping, early stopping, interrupts. Every family is trained by it.
 
-A family gives the loop a `Learner`: what one epoch is, how weights are kept and put back, and how they are
-judged at the end. The loop knows nothing else of it. No other module loops over epochs, except the plain
-twins, `theory.trace` and `tuning`.
+A family gives the loop a `Trainer`: what one epoch is, and how the weights are judged at the end. The loop
+knows nothing else of it. No other module loops over epochs, except the plain twins, `theory.trace` and
+`tuning`.
 """
 
 from __future__ import annotations
@@ -23,30 +23,12 @@ class Epoch(NamedTuple):
     counts: Record  # mistakes, updates, the norm of w, and whatever else the family records
 
 
-class Learner(ABC):
+class Trainer(ABC):
     """What the loop trains: weights, and the examples that they are learned from."""
-
-    holds_out = False  # whether examples were held out, to decide when to stop
 
     @abstractmethod
     def epoch(self) -> Epoch:
         """Learn once from the examples."""
-
-    def worst(self) -> Epoch:
-        """As many updates as there are examples, each of the most violated; converged: none is any more."""
-        raise NotImplementedError
-
-    def held_out_score(self) -> float:
-        """How good the weights that predict are on the examples held out."""
-        raise NotImplementedError
-
-    def snapshot(self) -> Any:
-        """The weights of now, to be restored."""
-        raise NotImplementedError
-
-    def restore(self, snapshot: Any) -> None:
-        """Put weights back. The counts stay: they are of the whole run."""
-        raise NotImplementedError
 
     def keep(self, run: Run) -> None:  # noqa: B027  (most have nothing to write)
         """Write a checkpoint, where one is written after every epoch."""
@@ -56,10 +38,36 @@ class Learner(ABC):
 
     @abstractmethod
     def judge(self, run: Run) -> None:
-        """Put the last weights beside every example, and write the verdict into `run`."""
+        """Check the last weights against every example, and write the verdict into `run`."""
 
 
-def train(learner: Learner, plan: Plan, run: Run | None = None, *, judged: bool = True) -> Run:
+class WorstFirstTrainer(Trainer):
+    """A trainer that can always visit the most violated example (``order="worst"``)."""
+
+    @abstractmethod
+    def worst(self) -> Epoch:
+        """As many updates as there are examples, each of the most violated; converged: none is any more."""
+
+
+class EarlyStoppingTrainer(Trainer):
+    """A trainer that can hold out examples, and decide by them when to stop."""
+
+    holds_out: bool  # whether examples were held out
+
+    @abstractmethod
+    def held_out_score(self) -> float:
+        """How good the weights that predict are on the examples held out."""
+
+    @abstractmethod
+    def snapshot(self) -> Any:
+        """The current weights, to be restored."""
+
+    @abstractmethod
+    def restore(self, snapshot: Any) -> None:
+        """Put weights back. The counts stay: they are of the whole run."""
+
+
+def train(trainer: Trainer, plan: Plan, run: Run | None = None, *, judged: bool = True) -> Run:
     """Learn until an epoch converges, or the plan ends it; then judge the weights, if asked to.
 
     `run` is that of a checkpoint to resume from.
@@ -67,32 +75,38 @@ def train(learner: Learner, plan: Plan, run: Run | None = None, *, judged: bool 
     An interrupt (Ctrl-C) ends the run where it is, with weights that can be used, and is noted in it.
     """
     run = Run() if run is None else run
+    learn_once = trainer.epoch
+    if plan.order == "worst":
+        if not isinstance(trainer, WorstFirstTrainer):
+            raise ValueError("order='worst' is not possible here: examples are met one by one.")
+        learn_once = trainer.worst
+    validated = trainer if isinstance(trainer, EarlyStoppingTrainer) and trainer.holds_out else None
     best, snapshot, since_best = -1.0, None, 0
     try:
         while not run.converged and len(run.history) < plan.max_epochs:
             started = time.perf_counter()
-            run.converged, counts = learner.worst() if plan.order == "worst" else learner.epoch()
+            run.converged, counts = learn_once()
             record = {"epoch": len(run.history) + 1} | counts | {"seconds": time.perf_counter() - started}
             run.history.append(record)
-            if learner.holds_out:
-                record["validation_score"] = score = learner.held_out_score()
+            if validated is not None:
+                record["validation_score"] = score = validated.held_out_score()
                 since_best += 1
                 if score > best:
-                    best, snapshot, since_best = score, learner.snapshot(), 0
-            learner.keep(run)
+                    best, snapshot, since_best = score, validated.snapshot(), 0
+            trainer.keep(run)
             if plan.verbose:
                 print(record_line(record), file=sys.stderr)
             stop = plan.callback is not None and plan.callback(record) is True
             if stop or since_best >= plan.n_epochs_no_change:
                 break
-        if since_best:
-            learner.restore(snapshot)
+        if validated is not None and since_best:
+            validated.restore(snapshot)
     except KeyboardInterrupt:
         run.interrupted = True
-    learner.finish(run)
+    trainer.finish(run)
     try:
         if judged and not run.interrupted:
-            learner.judge(run)
+            trainer.judge(run)
     except KeyboardInterrupt:
         run.interrupted = True
     return run

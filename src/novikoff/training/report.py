@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from novikoff.exact.outward import ceil_count, ceil_text, floor_count, floor_text
+from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
 from novikoff.training.run import Run
 
 

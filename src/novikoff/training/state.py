@@ -9,9 +9,9 @@ import numpy as np
 
 from novikoff.data import state as data_state
 from novikoff.data.zero_tables import Rows
-from novikoff.exact.outward import at_most
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
+from novikoff.outward import at_most
 from novikoff.parameters.common import MULTICLASS, TIES
 from novikoff.parameters.linear import RULES
 from novikoff.training.ledger import Ledger

@@ -16,23 +16,23 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import rows_of
+from novikoff.data.arrays import UnsortedIndices, rows_of
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Floats, Matrix, gather
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.examples import ArrayExamples, Examples, Visit, not_all_one, weighted
-from novikoff.training.linear import Fitting
+from novikoff.training.examples import ArrayExamples, Batch, Examples, not_all_one, weighted
+from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
-from novikoff.training.weights import Model, Settings, UnsortedIndices
+from novikoff.training.weights import Model, Settings
 
 
 class Grows(Protocol):
-    """What learns from a source: it may be given classes and columns between two visits."""
+    """What learns from a source: it may be given classes and columns between two batches."""
 
     n_classes: int
 
@@ -91,14 +91,14 @@ class SourceExamples(Examples):
         weights: Floats = by_class[labels]
         return weights if block.weights is None else weights * block.weights
 
-    def _visit(self, block: Block, labels: Ints, begin: int = 0, end: int | None = None) -> Visit:
+    def _batch(self, block: Block, labels: Ints, begin: int = 0, end: int | None = None) -> Batch:
         X = block.X if self.scaling is None else self.scaling.transform(block.X)
         weights = self._weights(block, labels)
         order = weighted(weights)
         end = block.n_rows if end is None else end
         if order is not None:  # `begin` and `end` count places in the order
             begin, end = (int(k) for k in np.searchsorted(order, [begin, end]))
-        return Visit(X, rows_of(X), labels, weights, order, begin, end, block.where)
+        return Batch(X, rows_of(X), labels, weights, order, begin, end, block.where)
 
     def _given(self, block: Block) -> Given:
         if block.labels is None:
@@ -108,7 +108,7 @@ class SourceExamples(Examples):
     def _labels(self, block: Block) -> Ints:
         return self.classes.find(self._given(block), block.where)
 
-    def epoch(self, model: Grows) -> Iterator[Visit]:
+    def epoch(self, model: Grows) -> Iterator[Batch]:
         rows = 0
         started, mistakes, skip = time.perf_counter(), model.total("mistakes"), self.skip
         self.epochs, self.skip, self.visited = self.epochs + 1, 0, self.visited if skip else 0
@@ -116,12 +116,12 @@ class SourceExamples(Examples):
             begin, rows = max(skip - rows, 0), rows + block.n_rows
             if begin < block.n_rows:
                 model.widen(self.source.features.n_columns)
-                for visit in self._parts(model, block, begin):
-                    yield visit
-                    self.visited += visit.end - visit.begin
-                    if visit.weights is not None:
-                        self.heaviest = max(self.heaviest, float(visit.weights.max()))
-                        self.weighted = self.weighted or not_all_one(visit.weights)
+                for batch in self._parts(model, block, begin):
+                    yield batch
+                    self.visited += batch.end - batch.begin
+                    if batch.weights is not None:
+                        self.heaviest = max(self.heaviest, float(batch.weights.max()))
+                        self.weighted = self.weighted or not_all_one(batch.weights)
                 if self.after_block is not None:
                     self.after_block(rows)
             if self.watch is not None:
@@ -135,7 +135,7 @@ class SourceExamples(Examples):
         if not rows:
             raise ValueError(f"{self.source.name}: there are no rows to learn from.")
 
-    def _parts(self, model: Grows, block: Block, begin: int) -> Iterator[Visit]:
+    def _parts(self, model: Grows, block: Block, begin: int) -> Iterator[Batch]:
         """The block from row `begin`; where classes grow, cut at the first row of each new one.
 
         While one class is known, it is learned as the first of two.
@@ -148,7 +148,7 @@ class SourceExamples(Examples):
                 raise UnseenClass  # nothing to tell apart yet
             if now > model.n_classes:
                 model.grow(now)
-            yield self._visit(block, labels, begin)
+            yield self._batch(block, labels, begin)
             return
         known = {int(labels[0])} if before is None else set(self.classes.classes.find(before.labels).tolist())
         firsts = sorted(int(np.argmax(labels == c)) for c in range(now) if c not in known)
@@ -160,14 +160,14 @@ class SourceExamples(Examples):
             if n > model.n_classes:
                 model.grow(n)
             if start < end:
-                visit = self._visit(block, labels, start, end)
-                yield visit if n > 1 else visit._replace(labels=np.zeros_like(labels))
+                batch = self._batch(block, labels, start, end)
+                yield batch if n > 1 else batch._replace(labels=np.zeros_like(labels))
 
-    def each(self) -> Iterator[Visit]:
+    def as_stored(self) -> Iterator[Batch]:
         skipped = self.source.skipped  # by a whole pass: this one may end at the first wrong row
         try:
             for block in self.watched("verdict"):
-                yield self._visit(block, self._labels(block))
+                yield self._batch(block, self._labels(block))
         finally:
             self.source.skipped = skipped
 
@@ -215,11 +215,13 @@ class SourceExamples(Examples):
         weights = self._weights(block, labels)
         return block.X if self.scaling is None else self.scaling.transform(block.X), labels, weights
 
-    def in_memory(self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool) -> Fitting:
+    def in_memory(
+        self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool
+    ) -> LinearTrainer:
         """All rows at once, scaled, as a fit that may visit them in any order."""
         X, labels, weights = self.read_all(scale, balanced=balanced)
         model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
-        return Fitting(model, ArrayExamples(X, labels, weights, plan, model), plan)
+        return LinearTrainer(model, ArrayExamples(X, labels, weights, plan, model), plan)
 
     def in_passes(
         self,
@@ -229,30 +231,30 @@ class SourceExamples(Examples):
         *,
         balanced: bool,
         checkpoint: Checkpoint | None,
-    ) -> Fitting:
+    ) -> LinearTrainer:
         """The rows as they come, as a fit that reads them once per epoch, or goes on from a checkpoint."""
         measured = scale in ("standard", "maxabs")
         if not self.can_repeat:
             check_one_pass(self, plan, measured, {"balanced class weights": balanced})
         self.scaling = Scaling("unit") if scale == "unit" else None
-        fitting = self._fitting(plan, settings, checkpoint)
+        trainer = self._fitting(plan, settings, checkpoint)
         if checkpoint is not None and checkpoint.exists():
-            checkpoint.restore(fitting, self)
+            checkpoint.restore(trainer, self)
         elif measured or balanced:
             self.survey(scale, balanced=balanced)
-        return fitting
+        return trainer
 
-    def start_over(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> Fitting:
+    def start_over(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
         """A fit from the beginning, after a pass that finds all labels."""
         self.survey(None, balanced=False)
         self.epochs = 0
         return self._fitting(plan, settings, checkpoint)
 
-    def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> Fitting:
-        fitting = Fitting(Model(2, 0, settings), self, plan)
+    def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
+        trainer = LinearTrainer(Model(2, 0, settings), self, plan)
         if checkpoint is not None:
-            self.after_block = partial(checkpoint.after_block, fitting, self)
-        return fitting
+            self.after_block = partial(checkpoint.after_block, trainer, self)
+        return trainer
 
 
 @dataclass
@@ -289,14 +291,14 @@ def fit(
             raise ValueError(
                 "checkpoints are for fits that read the rows in their own order, one after another."
             )
-        fitting = examples.in_memory(scale, plan, settings, balanced=balanced)
+        trainer = examples.in_memory(scale, plan, settings, balanced=balanced)
         classes.check_two(source.name)
     else:
-        fitting = examples.in_passes(scale, plan, settings, balanced=balanced, checkpoint=checkpoint)
+        trainer = examples.in_passes(scale, plan, settings, balanced=balanced, checkpoint=checkpoint)
     run: Run | None = None
     while run is None:
         try:
-            run = train(fitting, plan, Run(history=fitting.history))
+            run = train(trainer, plan, Run(history=trainer.history))
         except UnsortedIndices:
             raise ValueError(
                 f"{examples.source.name}: a row has a column twice, or columns out of order. No file is read "
@@ -306,13 +308,13 @@ def fit(
             if examples.surveyed:
                 run = Run()  # there is but one class
             else:
-                fitting = examples.start_over(plan, settings, checkpoint)
+                trainer = examples.start_over(plan, settings, checkpoint)
     if not run.interrupted:
         classes.check_two(source.name)
     elif classes.n_classes < 2:
         raise KeyboardInterrupt  # nothing has been learned yet
-    fitting.model.resize(source.features.n_columns)
-    return Learned(fitting.model, classes.labels, examples.scaling, run)
+    trainer.model.resize(source.features.n_columns)
+    return Learned(trainer.model, classes.labels, examples.scaling, run)
 
 
 def check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, more: dict[str, bool]) -> None:

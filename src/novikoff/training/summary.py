@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from novikoff.exact.outward import UNIT, at_most, down, root_up, up
+from novikoff.outward import UNIT, at_most, down, root_up, up
 from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 from novikoff.training.weights import ORDINARY, Model, Settings

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import first_not_finite, in_order, rows_of
-from novikoff.data.threads import threads
+from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_of
+from novikoff.data.threads import results, threads
 from novikoff.data.zero_tables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
-from novikoff.exact.outward import LARGEST, UNIT, root_up
+from novikoff.outward import LARGEST, UNIT, Enclosure, enclosed_square, root_up
 from novikoff.parameters.linear import LINEAR_PARAMETERS
 from novikoff.parameters.parameter import from_parameters
 from novikoff.training.averaging import mean_weights
@@ -30,15 +30,8 @@ from novikoff.training.ledger import Ledger
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-EXACT = 1 << 20  # weights up to which their squares are summed exactly for a report
 ORDINARY = 1e-280, 1e280  # squares of numbers that neither vanish nor overflow
 BEYOND = Fraction(2) ** 2300  # what no sum of squares of doubles reaches
-
-Enclosure = tuple[Fraction, Fraction]  # no more than a number, and no less
-
-
-class UnsortedIndices(Exception):
-    """A CSR matrix has rows whose indices are not strictly increasing."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +110,8 @@ class Weights:
         return self._norm[1]
 
     def _measured(self) -> float:
-        told = self._told()
-        return self.native.measure_norm() if told is None else self.native.measure_norm_of(told)
+        known = self._known_used()
+        return self.native.measure_norm() if known is None else self.native.measure_norm_of(known)
 
     def tell_used(self, rows: Rows) -> None:
         """These rows have been written to from outside, and all others of weights and sums are zero.
@@ -129,14 +122,14 @@ class Weights:
         self._used = self.native.updates, rows
         self._measured()
 
-    def _told(self) -> Rows | None:
+    def _known_used(self) -> Rows | None:
         return None if self._used is None or self._used[0] != self.native.updates else self._used[1]
 
     def used(self) -> Rows | None:
         """The rows beside which all weights and sums are zero; None where that says little: look at all."""
-        told = self._told()
-        if told is not None or not is_large(self.weights):
-            return told
+        known = self._known_used()
+        if known is not None or not is_large(self.weights):
+            return known
         found = used_rows(self.weights, *([] if self.weight_sums is None else [self.weight_sums]))
         return found if 2 * len(found) <= len(self.weights) else None
 
@@ -288,26 +281,6 @@ class Weights:
         return view
 
 
-def enclosed_square(w: Floats) -> Enclosure:
-    """Σ w², enclosed."""
-    largest = float(np.abs(w).max(initial=0.0))
-    if not largest:
-        return Fraction(0), Fraction(0)
-    shift = 0 if 2.0**-200 < largest < 2.0**200 else math.frexp(largest)[1]
-    if shift or w.size > EXACT:
-        w = np.ldexp(w, -shift) if shift else w
-        near, slack = Fraction(float(np.vdot(w, w))), (w.size + 8) * 2 * UNIT
-        low, high = near * (1 - slack), near * (1 + slack)
-        return low * Fraction(4) ** shift, high * Fraction(4) ** shift
-    value = _core.exact_dot(w, w)[1]
-    rest = _core.exact_dot(np.append(w, value), np.append(w, -1.0))[0]  # the sign of what was rounded off
-    ends = (
-        math.nextafter(value, 0.0) if rest < 0 else value,
-        math.nextafter(value, math.inf) if rest > 0 else value,
-    )
-    return Fraction(ends[0]), Fraction(ends[1])
-
-
 def bias_square(settings: Settings) -> Enclosure:
     """c², enclosed, of which `settings` has the rounded value."""
     square = Fraction(settings.bias_square)
@@ -371,14 +344,9 @@ class Scorer:
         jobs = threads(n_jobs)
         # A native learner counts its fallbacks, so every thread has one of its own.
         cuts = np.linspace(0, n, min(jobs, max(n // 1000, 1)) + 1).astype(int).tolist()
-        parts = list(pairwise(cuts))
-        if len(parts) == 1:
-            outcomes = [loop(self._native.view(), rows, 0, n, out)]
-        else:
-            with ThreadPoolExecutor(len(parts)) as pool:
-                outcomes = list(pool.map(lambda p: loop(self._native.view(), rows, *p, out), parts))
+        calls = [partial(loop, self._native.view(), rows, *part, out) for part in pairwise(cuts)]
         try:
-            for problem, row in outcomes:
+            for problem, row in results(calls, len(calls)):
                 raise_problem(problem, row, X)
         except UnsortedIndices:
             self._run(loop, in_order(X), out, n_jobs)
@@ -534,33 +502,3 @@ class Model:
         if averaged and learner.weight_sums is not None and learner.native.visits:
             return Scorer.from_table(learner.n_classes, *learner.averaged(), learner.used())
         return Scorer.from_learner(learner)
-
-
-def raise_problem(
-    problem: str, row: int, X: Any, largest: float = 0.0, where: Callable[[int], str] | None = None
-) -> None:
-    """Turn a loop's outcome into one clear error; nothing when there is none. `where` names the row."""
-    if not problem:
-        return
-    if where is not None:
-        try:
-            raise_problem(problem, row, X, largest)
-        except (ValueError, OverflowError) as error:
-            raise type(error)(f"{where(row)}: {error}") from None
-    if problem == "not finite":
-        column, value = first_not_finite(X, row)
-        shown = "NaN" if np.isnan(value) else "infinity"
-        raise ValueError(
-            f"Input X contains {shown} at row {row}, column {column}. Remove or impute such rows first."
-        )
-    if problem == "bad index":
-        part = X.indices[X.indptr[row] : X.indptr[row + 1]]
-        if part.min() < 0 or part.max() >= X.shape[1]:
-            wrong = int(part.min() if part.min() < 0 else part.max())
-            raise ValueError(f"Row {row} of the sparse X has index {wrong}, but X has {X.shape[1]} columns.")
-        raise UnsortedIndices
-    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0 else 1024
-    raise OverflowError(
-        f"The update at row {row} would make a weight infinite: scale X by 2**{-exponent} "
-        f"(its rows then have norms near 1). The model is as it was before the call."
-    )

@@ -55,6 +55,7 @@ def fit(options: Options) -> int:
     from novikoff.data.sources.progress import Progress
     from novikoff.tagging import fitting, reading
     from novikoff.tagging.scoring import score_file
+    from novikoff.training.loop import train
 
     files = ByteStream(options.data)  # which checks that they exist
     if options.test:
@@ -80,15 +81,15 @@ def fit(options: Options) -> int:
         features = reading.begin(source.templates, options.hash_bits)
         x, labels, classes = source.read(features, after_block)
         assert labels is not None
-        learned = fitting.train(
-            *(features, x, labels, classes),
-            plan_of(options, after_epoch),
+        plan = plan_of(options, after_epoch)
+        trainer, features = fitting.trainer_of(
+            *(features, x, labels, classes, plan),
             average=options.average,
             transitions=options.transitions,
             min_count=options.min_count,
-            parameters=made,
-            order=options.order,
         )
+        run = train(trainer, plan)
+        learned = fitting.fitted(trainer, features, classes, run, parameters=made, order=options.order)
     learned.save(path)
     assert learned.run is not None
     interrupted = learned.run.interrupted

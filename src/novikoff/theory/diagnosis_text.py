@@ -8,22 +8,15 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from novikoff.exact.outward import ceil_count, floor_count
+from novikoff.outward import ceil_count, count_text, floor_count
 from novikoff.proof.verdicts import Inseparable
 
 if TYPE_CHECKING:
-    from novikoff.theory.bounds import Bound
     from novikoff.theory.diagnosis import Diagnosis
+    from novikoff.theory.formulas import Bound
 
 WIDTH = 100  # of the text
 SHOWN = 8  # classes
-
-
-def number(value: float) -> str:
-    """A count, as people write it."""
-    if not math.isfinite(value):
-        return "?"
-    return f"{value:,.0f}" if 100 <= value < 1e9 or value == round(value) < 1e9 else f"{value:.4g}"
 
 
 # ---- what is said, line by line ----------------------------------------------------------------------
@@ -101,7 +94,7 @@ def order_cells(d: Diagnosis) -> list[tuple[str, str, str, str, str]]:
             o.rule,
             f"{len(o.mistakes):,}",
             f"{o.mistakes.min():,}",
-            number(o.quartiles[1]),
+            count_text(o.quartiles[1]),
             f"{o.mistakes.max():,}",
         )
         for o in d.orders

@@ -11,6 +11,15 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
+
+from novikoff import _core
+
+Floats = npt.NDArray[np.float64]
+Enclosure = tuple[Fraction, Fraction]  # no more than a number, and no less
+
+EXACT = 1 << 20  # numbers up to which their squares are summed exactly
 LARGEST = math.ldexp(2.0 - 2.0**-52, 1023)
 UNIT = Fraction(1, 2**53)  # the relative error of one operation
 ROOT_BITS = 80  # of a root, before it is rounded to a double
@@ -75,6 +84,27 @@ def margin_down(least: Fraction | float, low: Fraction, high: Fraction) -> tuple
     return root_down(Fraction(least) ** 2 / high), up(high / Fraction(least) ** 2)
 
 
+# ---- sums of squares ---------------------------------------------------------------------------------
+def enclosed_square(w: Floats) -> Enclosure:
+    """Σ w², enclosed."""
+    largest = float(np.abs(w).max(initial=0.0))
+    if not largest:
+        return Fraction(0), Fraction(0)
+    shift = 0 if 2.0**-200 < largest < 2.0**200 else math.frexp(largest)[1]
+    if shift or w.size > EXACT:
+        w = np.ldexp(w, -shift) if shift else w
+        near, slack = Fraction(float(np.vdot(w, w))), (w.size + 8) * 2 * UNIT
+        low, high = near * (1 - slack), near * (1 + slack)
+        return low * Fraction(4) ** shift, high * Fraction(4) ** shift
+    value = _core.exact_dot(w, w)[1]
+    rest = _core.exact_dot(np.append(w, value), np.append(w, -1.0))[0]  # the sign of what was rounded off
+    ends = (
+        math.nextafter(value, 0.0) if rest < 0 else value,
+        math.nextafter(value, math.inf) if rest > 0 else value,
+    )
+    return Fraction(ends[0]), Fraction(ends[1])
+
+
 # ---- bounds ------------------------------------------------------------------------------------------
 def at_most(top: Fraction | float, gamma: float) -> float:
     """top/γ² rounded up, for a γ that is rounded down; infinite where γ is not positive.
@@ -127,6 +157,18 @@ def floor_count(value: float, *, whole: float = 100, most: float = 1e7, digits: 
 def ceil_count(value: float, *, whole: float = 100, most: float = 1e7, digits: int = 4) -> str:
     """The same, rounded up."""
     return f"{math.ceil(value):,}" if whole <= value < most else ceil_text(value, digits)
+
+
+def count_text(value: float) -> str:
+    """A count, or a mean of counts, to the nearest of the numbers that people write.
+
+    >>> count_text(5.0), count_text(1234567.0), count_text(0.00012345), count_text(math.nan)
+    ('5', '1,234,567', '0.0001234', '?')
+    """
+    if not math.isfinite(value):
+        return "?"
+    whole = 100 <= abs(value) < 1e9 or (value == round(value) and abs(value) < 1e9)
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
 
 
 def _text(value: float, digits: int, rounding: str) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.kernel import budget_training as budgettraining
-from novikoff.kernel import dual_training as dualtraining
-from novikoff.kernel.budget import BudgetLearner, budget_learner, own_generator
-from novikoff.kernel.conjunctions import MonotoneConjunction
+from novikoff.kernel.budget import BudgetModel, budget_model, own_generator
+from novikoff.kernel.budget_training import BudgetTrainer
+from novikoff.kernel.conjunctions import ConjunctionTrainer, MonotoneConjunction
+from novikoff.kernel.dual import DualTrainer
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import (
     WITH_GAMMA,
@@ -21,13 +21,15 @@ from novikoff.kernel.kernels import (
     PrecomputedKernel,
     kernel_by_name,
 )
+from novikoff.kernel.summary import summarize
+from novikoff.kernel.trainer import KernelTrainer
 from novikoff.parameters.kernel import what_predicts
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
-Fitted = DualModel | BudgetLearner
+Fitted = DualModel | BudgetModel
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,12 @@ class KernelSettings:
         *,
         sparse: bool | None = None,
         grows: bool = False,
-    ) -> BudgetLearner:
+    ) -> BudgetModel:
         """The same with a budget; `grows`: there may be more classes later.
 
         `sparse` supports can have columns added to them. None: as suits X.
         """
-        return budget_learner(
+        return budget_model(
             self.make_kernel(X),
             n_classes,
             X,
@@ -109,36 +111,43 @@ class KernelSettings:
     def _is_joint(self, n_classes: int) -> bool:
         return self.multiclass == "joint" and n_classes > 2
 
-    def fit(self, X: Any, labels: Ints, n_classes: int, plan: Plan) -> tuple[Fitted, Run]:
-        """Learn from scratch; `plan` says how often and in which order rows are visited."""
-        model = self.begin(X, n_classes, plan.rng)
-        if isinstance(model, BudgetLearner):
-            run = budgettraining.fit(model, X, labels, plan)
-        else:
-            model, run = dualtraining.fit(model, X, labels, plan, **self._how())
+    def trainer(self, X: Any, labels: Ints, n_classes: int, plan: Plan) -> KernelTrainer | BudgetTrainer:
+        """What learns from scratch; `plan` says how often and in which order rows are visited."""
+        return self._trainer_of(self.begin(X, n_classes, plan.rng), X, labels, plan)
+
+    def fitted(self, trainer: KernelTrainer | BudgetTrainer, run: Run) -> Fitted:
+        """The model at the end of a fit."""
+        model = trainer.fitted(run)
         if way_of(model, self.predict_with) == "last" and run.consistent:
             run.training_errors = 0
-        return model, run
+        return model
 
-    def learn(
-        self, model: Fitted, X: Any, labels: Ints, n_jobs: int | None, *, turned: bool = False
-    ) -> tuple[Fitted, Run]:
-        """One pass over more rows, in their order; rows that are refused leave `model` as it was.
+    def continuing(
+        self, model: Fitted, X: Any, labels: Ints, plan: Plan, *, turned: bool = False
+    ) -> KernelTrainer | BudgetTrainer:
+        """What learns from more rows; rows that are refused leave `model` as it was.
 
         `turned`: the only class before these rows, learned as the first of two, is the second.
         """
-        if isinstance(model, BudgetLearner):
-            if turned or not isinstance(model.kernel, NamedKernel):  # whose values could still fail half-way
-                model = deepcopy(model)
+        if not isinstance(model, BudgetModel):
+            model = model.turned(tie_is_mistake=self.ties == "mistake") if turned else model
+        elif turned or not isinstance(model.kernel, NamedKernel):  # whose values could still fail half-way
+            model = deepcopy(model)
             if turned:
                 model.turn()
-            return model, budgettraining.learn(model, X, labels)
-        if turned:
-            model = model.turned(tie_is_mistake=self.ties == "mistake")
-        return dualtraining.learn(model, X, labels, n_jobs=n_jobs, **self._how())
+        return self._trainer_of(model, X, labels, plan, again=False)
 
-    def _how(self) -> dict[str, Any]:
-        return {"tie_is_mistake": self.ties == "mistake", "cache_bytes": int(self.cache_mb * 2**20)}
+    def _trainer_of(
+        self, model: Fitted, X: Any, labels: Ints, plan: Plan, *, again: bool = True
+    ) -> KernelTrainer | BudgetTrainer:
+        """The trainer that suits the model."""
+        if isinstance(model, BudgetModel):
+            return BudgetTrainer(model, X, labels, plan, again=again)
+        ties = self.ties == "mistake"
+        if isinstance(model.kernel, MonotoneConjunction):
+            return ConjunctionTrainer(model, X, labels, plan, tie_is_mistake=ties)
+        cache_bytes = int(self.cache_mb * 2**20)
+        return DualTrainer(model, X, labels, plan, tie_is_mistake=ties, cache_bytes=cache_bytes)
 
     def check_unchanged(self, model: Fitted) -> None:
         """A model that goes on learning must be asked for what it was begun with."""
@@ -175,7 +184,7 @@ def parameters_learned_with(model: Fitted) -> dict[str, Any]:
             learned |= {"degree": kernel.degree, "coef0": kernel.coef0}
     if model.n_classes > 2:
         learned["multiclass"] = "joint" if model.joint else "ovr"
-    if not isinstance(model, BudgetLearner):
+    if not isinstance(model, BudgetModel):
         return learned | {"budget": None}
     learned |= {"budget": model.budget, "budget_policy": model.policy}
     return learned | {"ties": "mistake" if model.tie_is_mistake else "positive"}
@@ -183,7 +192,7 @@ def parameters_learned_with(model: Fitted) -> dict[str, Any]:
 
 def way_of(model: Fitted, predict_with: str | None) -> str:
     """What a model predicts with when it is asked for `predict_with`."""
-    if isinstance(model, BudgetLearner):
+    if isinstance(model, BudgetModel):
         return what_predicts(predict_with, model.budget, model.policy)
     return predict_with or "voted"
 
@@ -200,4 +209,4 @@ def report(model: Fitted, run: Run, name: str, order: str, n_features: int) -> R
     """What there is to say about `run`, which made `model`."""
     kernel = model.kernel
     shown = kernel.title if isinstance(kernel, FunctionKernel) else repr(kernel.title)
-    return dualtraining.summarize(model, run, f"{name}({shown})", order, n_features)
+    return summarize(model, run, f"{name}({shown})", order, n_features)

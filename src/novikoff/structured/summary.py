@@ -1,0 +1,51 @@
+"""From the weights of a structured perceptron and its run to the report."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from novikoff.outward import UNIT, at_least, at_most
+from novikoff.structured.weights import StructuredWeights
+from novikoff.training.report import Figures, Report, report_of
+from novikoff.training.run import Run
+
+INVALID = "some updates were by outputs that scored less than the right one, and the theorem needs none"
+PARTS = "γ being that of the parts of outputs as well"
+
+
+def summarize(
+    weights: StructuredWeights,
+    run: Run,
+    name: str,
+    order: str,
+    *,
+    cost_augmented: bool,
+    in_parts: bool = False,
+) -> Report:
+    """What there is to say about a run; `in_parts`: it was learned from parts of outputs too.
+
+    Then every Δ is a difference of such parts, and so the theorem is one about a u that separates these.
+    Where some updates were cost-augmented the theorem is that of such updates, whatever the last ones were.
+    """
+    cost_augmented = cost_augmented or weights.largest_loss > 0
+    top = Fraction(weights.radius) ** 2 + 2 * Fraction(weights.largest_loss)
+    upper = weights.margin_upper
+    margin = run.margin if run.verdict == "separated" else 0.0
+    low = at_least(top * (1 - 4 * UNIT), upper)  # R is rounded up
+    figures = Figures(
+        rule="cost-augmented" if cost_augmented else "structured",
+        n_features=weights.n_features,
+        n_classes=None,
+        mistakes=weights.mistakes,
+        updates=weights.updates,
+        radius=weights.radius,
+        margin_upper=upper,
+        bound="(R² + 2·max loss)/γ²" if cost_augmented else "R²/γ²",
+        bound_lower=0.0 if weights.invalid else low,
+        bound_upper=at_most(top, margin) if not weights.invalid else math.inf,
+        what="examples",
+        assumed=PARTS if in_parts else "",
+        missing=INVALID if weights.invalid else "",
+    )
+    return report_of(run, figures, name, order)
