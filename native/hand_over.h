@@ -27,12 +27,13 @@ nb::object hand_over(Growing<T>& g) {
     return array_of(g.release(), n);
 }
 
-// What g holds now, in memory that is also the array's: g may write something else to it, but neither frees nor moves
-// it before the array has gone.
+// What g holds now, in memory that is also the array's: g may write something else to it, but neither frees
+// nor moves it before the array has gone.
 template <class T>
 nb::object alias(Growing<T>& g) {
     static T nothing{};
     auto* const held = new std::shared_ptr<void>(g.share());
     nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::shared_ptr<void>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(g.size() ? g.data() : &nothing, {g.size()}, owner));
+    return nb::cast(
+        nb::ndarray<nb::numpy, T, nb::ndim<1>>(g.size() ? g.data() : &nothing, {g.size()}, owner));
 }

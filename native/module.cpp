@@ -28,8 +28,9 @@ struct PyLearner : Learner {
     std::vector<Update> updates_made;
     InUse in_use{"the learner"};
 
-    PyLearner(int64_t n_classes, Matrix w, Vector<double> b, std::optional<Matrix> ws, std::optional<Vector<double>> bs,
-              const std::string& rule_name, bool tie, double beta, double c, double bias_square, bool zero)
+    PyLearner(int64_t n_classes, Matrix w, Vector<double> b, std::optional<Matrix> ws,
+              std::optional<Vector<double>> bs, const std::string& rule_name, bool tie, double beta, double c,
+              double bias_square, bool zero)
         : weights_array(w), bias_array(b), sums_array(ws), bias_sums_array(bs) {
         rule = rule_named(rule_name);
         tie_is_mistake = tie;
@@ -103,7 +104,8 @@ struct PyLearner : Learner {
         for (int64_t c = 0; c < stride; ++c) {
             if (!bias2) given_bias = std::max(given_bias, std::fabs(bias[c]));
             double share = bias[c] * bias[c] / (bias2 ? bias2 : 1);
-            if (bias2 && !(bias[c] * bias[c] > 0x1p-900)) {  // the square may have underflowed where the quotient does not
+            // the square may have underflowed where the quotient does not
+            if (bias2 && !(bias[c] * bias[c] > 0x1p-900)) {
                 const double coordinate = bias[c] / std::sqrt(bias2);
                 share = coordinate * coordinate;
             }
@@ -150,8 +152,10 @@ auto recorded(PyLearner& l) {
         return nb::ndarray<nb::numpy, T, nb::ndim<1>>(out, {made.size()}, owner);
     };
     using U = Learner::Update;
-    return std::make_tuple(column([](const U& u) { return u.row; }), column([](const U& u) { return u.label; }),
-                           column([](const U& u) { return u.rival; }), column([](const U& u) { return u.step; }),
+    return std::make_tuple(column([](const U& u) { return u.row; }),
+                           column([](const U& u) { return u.label; }),
+                           column([](const U& u) { return u.rival; }),
+                           column([](const U& u) { return u.step; }),
                            column([](const U& u) { return u.visit; }));
 }
 
@@ -160,7 +164,8 @@ void check_order(const Rows& rows, const std::optional<Order>& order, int64_t be
     if (begin < 0 || end < begin || end > (order ? int64_t(order->shape(0)) : n))
         throw std::invalid_argument("visits out of range");
     for (int64_t t = begin; order && t < end; ++t)
-        if (order->data()[t] < 0 || order->data()[t] >= n) throw std::invalid_argument("order names a row out of range");
+        if (order->data()[t] < 0 || order->data()[t] >= n)
+            throw std::invalid_argument("order names a row out of range");
 }
 
 void check_visits(const Rows& rows, const Learner& m, const Labels& y, const std::optional<Floats>& c,
@@ -175,8 +180,8 @@ void check_visits(const Rows& rows, const Learner& m, const Labels& y, const std
     }
 }
 
-Visits visits(const Labels& y, const std::optional<Floats>& c, const std::optional<Order>& order, int64_t begin,
-              int64_t end) {
+Visits visits(const Labels& y, const std::optional<Floats>& c, const std::optional<Order>& order,
+              int64_t begin, int64_t end) {
     return {y.data(), c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
 }
 
@@ -223,9 +228,11 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
 
     nb::class_<Rows>(m, "Rows", "A matrix read in place: dense float32, float64 or uint8, or CSR.")
         .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>>(), nb::arg("x"))
-        .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>, nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>,
+        .def(nb::init<nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>,
+                      nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>,
                       nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>>, int64_t, bool>(),
-             nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("n_features"), nb::arg("distinct") = false)
+             nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("n_features"),
+             nb::arg("distinct") = false)
         .def_prop_ro("n", &Rows::n)
         .def_prop_ro("d", &Rows::d);
 
@@ -245,21 +252,18 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         .def(nb::init<int64_t, Matrix, Vector<double>, std::optional<Matrix>, std::optional<Vector<double>>,
                       const std::string&, bool, double, double, double, bool>(),
              nb::arg("classes"), nb::arg("weights"), nb::arg("bias"), nb::arg("weight_sums").none(),
-             nb::arg("bias_sums").none(), nb::arg("rule"), nb::arg("tie_is_mistake"), nb::arg("margin"), nb::arg("C"),
-             nb::arg("bias_square"), nb::arg("zero") = false)
+             nb::arg("bias_sums").none(), nb::arg("rule"), nb::arg("tie_is_mistake"), nb::arg("margin"),
+             nb::arg("C"), nb::arg("bias_square"), nb::arg("zero") = false)
         .def_prop_ro("weight_norm", reads<PyLearner>([](const PyLearner& l) { return l.current_norm; }))
+        .def_prop_rw("fallbacks", reads<PyLearner>([](const PyLearner& l) {
+                         return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator);
+                     }),
+                     [](PyLearner& l, std::tuple<int64_t, int64_t> v) {
+                         const Writing change(l.in_use);
+                         l.fallbacks = {std::get<0>(v), std::get<1>(v)};
+                     })
         .def_prop_rw(
-            "fallbacks",
-            reads<PyLearner>([](const PyLearner& l) {
-                return std::make_tuple(l.fallbacks.compensated, l.fallbacks.accumulator);
-            }),
-            [](PyLearner& l, std::tuple<int64_t, int64_t> v) {
-                const Writing change(l.in_use);
-                l.fallbacks = {std::get<0>(v), std::get<1>(v)};
-            })
-        .def_prop_rw(
-            "seen",
-            reads<PyLearner>([](const PyLearner& l) {
+            "seen", reads<PyLearner>([](const PyLearner& l) {
                 return std::make_tuple(l.radius, l.square_low, l.square_high, l.largest_row, l.most_stored);
             }),
             [](PyLearner& l, const std::tuple<double, double, double, double, int64_t>& v) {
@@ -267,51 +271,69 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
                 std::tie(l.radius, l.square_low, l.square_high, l.largest_row, l.most_stored) = v;
             },
             "What is known of the sizes of the rows seen.")
-        .def_prop_rw(
-            "filter", reads<PyLearner>([](const PyLearner& l) { return l.filter(); }),
-            [](PyLearner& l, const std::vector<double>& v) {
+        .def_prop_rw("filter", reads<PyLearner>([](const PyLearner& l) { return l.filter(); }),
+                     [](PyLearner& l, const std::vector<double>& v) {
+                         const Writing change(l.in_use);
+                         l.set_filter(v);
+                     })
+        .def(
+            "measure_norm",
+            [](PyLearner& l) {
                 const Writing change(l.in_use);
-                l.set_filter(v);
-            })
-        .def("measure_norm", [](PyLearner& l) {
-            const Writing change(l.in_use);
-            return l.measure_norm();
-        }, nb::call_guard<nb::gil_scoped_release>())
-        .def("measure_norm_of", [](PyLearner& l, const Order& rows) {
-            const Writing change(l.in_use);
-            return l.measure_norm_of(rows);
-        }, nb::arg("rows"), "The same, where only these rows, in their order, are not zero.")
-        .def("take", [](PyLearner& l, const PyLearner& other) {
-            if (&l == &other) return;
-            const Writing change(l.in_use);
-            const Reading read(other.in_use);
-            l.take(other);
-        }, nb::arg("other"),
-             "Take over the norms of the rows that another learner has seen.")
-        .def("turn", [](PyLearner& l) {
-            const Writing change(l.in_use);
-            if (!l.binary()) throw std::invalid_argument("only one class of two can turn out to be the other");
-            l.turn();
-        }, nb::call_guard<nb::gil_scoped_release>(), "The class of all visits so far, the first of two, is the second.")
-        .def("view", [](const PyLearner& l) {
-            const Reading read(l.in_use);
-            PyLearner copy(l);
-            copy.record = nullptr;
-            return copy;
-        }, "The same weights with counts of its own.")
-        .def("record_updates", [](PyLearner& l) {
-            const Writing change(l.in_use);
-            l.updates_made.clear();
-            l.record = &l.updates_made;
-        }, "From now on, write down every update.")
+                return l.measure_norm();
+            },
+            nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "measure_norm_of",
+            [](PyLearner& l, const Order& rows) {
+                const Writing change(l.in_use);
+                return l.measure_norm_of(rows);
+            },
+            nb::arg("rows"), "The same, where only these rows, in their order, are not zero.")
+        .def(
+            "take",
+            [](PyLearner& l, const PyLearner& other) {
+                if (&l == &other) return;
+                const Writing change(l.in_use);
+                const Reading read(other.in_use);
+                l.take(other);
+            },
+            nb::arg("other"), "Take over the norms of the rows that another learner has seen.")
+        .def(
+            "turn",
+            [](PyLearner& l) {
+                const Writing change(l.in_use);
+                if (!l.binary())
+                    throw std::invalid_argument("only one class of two can turn out to be the other");
+                l.turn();
+            },
+            nb::call_guard<nb::gil_scoped_release>(),
+            "The class of all visits so far, the first of two, is the second.")
+        .def(
+            "view",
+            [](const PyLearner& l) {
+                const Reading read(l.in_use);
+                PyLearner copy(l);
+                copy.record = nullptr;
+                return copy;
+            },
+            "The same weights with counts of its own.")
+        .def(
+            "record_updates",
+            [](PyLearner& l) {
+                const Writing change(l.in_use);
+                l.updates_made.clear();
+                l.record = &l.updates_made;
+            },
+            "From now on, write down every update.")
         .def("recorded", &recorded,
              "Hand over the updates recorded so far: (row, label, rival, step, visits before) as arrays.");
 
-    nb::class_<PyDigest> digest(m, "Digest", "A digest of examples by their values, in any storage, order and cutting.");
+    nb::class_<PyDigest> digest(m, "Digest",
+                                "A digest of examples by their values, in any storage, order and cutting.");
     guarded(digest, "value", &PyDigest::value);
     guarded(digest, "count", &PyDigest::count);
-    digest
-        .def(nb::init<>())
+    digest.def(nb::init<>())
         .def(
             "add",
             [](PyDigest& digest, const Rows& rows, const Labels& y, const std::optional<Floats>& c,
@@ -330,8 +352,9 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
                     }
                 });
             },
-            nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(), nb::arg("begin"),
-            nb::arg("end"), "Add the rows of a range, without a look at whether they are sound.");
+            nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
+            nb::arg("begin"), nb::arg("end"),
+            "Add the rows of a range, without a look at whether they are sound.");
 
     m.def(
         "epoch",
@@ -345,16 +368,19 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             nb::gil_scoped_release nogil;
             if (digest && first) prepare(*digest, rows);
             return report(rows.visit([&](auto& r) {
-                if (l.binary()) return first ? epoch<true, true>(l, r, v, {}, digest) : epoch<false, true>(l, r, v);
+                if (l.binary())
+                    return first ? epoch<true, true>(l, r, v, {}, digest) : epoch<false, true>(l, r, v);
                 return first ? epoch<true, false>(l, r, v, {}, digest) : epoch<false, false>(l, r, v);
             }));
         },
-        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
-        nb::arg("begin"), nb::arg("end"), nb::arg("first"), nb::arg("digest").none() = nb::none(),
+        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
+        nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("first"),
+        nb::arg("digest").none() = nb::none(),
         "Learn from a range of visits; `first` checks each row as it comes, and adds it to the digest. Returns "
         "(problem, row).");
 
-    nb::class_<PyStreak> streak(m, "Streak", "Runs of right examples: of the present weights and of those in the pocket.");
+    nb::class_<PyStreak> streak(m, "Streak",
+                                "Runs of right examples: of the present weights and of those in the pocket.");
     streak.def(nb::init<>());
     guarded(streak, "run", &PyStreak::run);
     guarded(streak, "longest", &PyStreak::longest);
@@ -371,7 +397,8 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
             return report(rows.visit([&](auto& r) {
-                if (l.binary()) return first ? epoch<true, true>(l, r, v, run) : epoch<false, true>(l, r, v, run);
+                if (l.binary())
+                    return first ? epoch<true, true>(l, r, v, run) : epoch<false, true>(l, r, v, run);
                 return first ? epoch<true, false>(l, r, v, run) : epoch<false, false>(l, r, v, run);
             }));
         },
@@ -390,8 +417,8 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             const Outcome o = rows.visit([&](auto& r) { return add_errors(l, r, v, limit, total); });
             return std::make_tuple(std::string(name(o.problem)), o.row, total);
         },
-        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
-        nb::arg("begin"), nb::arg("end"), nb::arg("limit"), nb::arg("total"),
+        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
+        nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("limit"), nb::arg("total"),
         "`total` plus the weight of the wrong rows of a range, up to `limit`: (problem, row, total).");
 
     m.def(
@@ -406,7 +433,8 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
                 throw std::invalid_argument("rows do not fit the weights of the learner or of the samples");
             if (digest && (!y || int64_t(y->shape(0)) != rows.n()))
                 throw std::invalid_argument("a digest needs the labels of the rows");
-            const Visits v{y ? y->data() : nullptr, c ? c->data() : nullptr, order ? order->data() : nullptr, begin, end};
+            const Visits v{y ? y->data() : nullptr, c ? c->data() : nullptr, order ? order->data() : nullptr,
+                           begin, end};
             Learner seen;
             seen.features = rows.d();
             seen.bias2 = l.bias2;
@@ -420,8 +448,9 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row,
                                    fine && l.may_overflow(end - begin, s.smallest_norm, s.heaviest));
         },
-        nb::arg("learner"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("order").none(), nb::arg("begin"),
-        nb::arg("end"), nb::arg("labels").none() = nb::none(), nb::arg("digest").none() = nb::none(),
+        nb::arg("learner"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("order").none(),
+        nb::arg("begin"), nb::arg("end"), nb::arg("labels").none() = nb::none(),
+        nb::arg("digest").none() = nb::none(),
         "Check rows without learning, add them to the digest, and take over their norms: (problem, row, may learning them overflow).");
 
     m.def(
@@ -442,7 +471,8 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     m.def(
         "add_columns",
         [](const Rows& rows, Array<double, nb::shape<-1, 5>, nb::c_contig> sums) {
-            if (rows.d() > int64_t(sums.shape(0))) throw std::invalid_argument("the sums have too few columns");
+            if (rows.d() > int64_t(sums.shape(0)))
+                throw std::invalid_argument("the sums have too few columns");
             double* out = sums.data();
             nb::gil_scoped_release released;
             return rows.visit([&](auto& r) -> int64_t {
@@ -464,11 +494,11 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
             const Visits v = visits(y, c, order, begin, end);
             nb::gil_scoped_release nogil;
             Smallest s = rows.visit([&](auto& r) { return smallest(l, r, v, guarded, stop); });
-            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row, s.hurts, s.wrong,
-                                   s.least);
+            return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row,
+                                   s.hurts, s.wrong, s.least);
         },
-        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("order").none(),
-        nb::arg("begin"), nb::arg("end"), nb::arg("guarded"), nb::arg("stop"),
+        nb::arg("learner"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
+        nb::arg("order").none(), nb::arg("begin"), nb::arg("end"), nb::arg("guarded"), nb::arg("stop"),
         "The smallest difference: (problem, row, value, its row, whether a tie there hurts, whether a row is wrong, the "
         "value rounded down).");
 
@@ -489,7 +519,8 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
         [](PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Array<double, nb::c_contig> out) {
             const Writing change(l.in_use);
             const int64_t columns = l.binary() ? 1 : l.classes;
-            if (rows.d() != l.features || int64_t(out.size()) != rows.n() * columns || begin < 0 || end > rows.n())
+            if (rows.d() != l.features || int64_t(out.size()) != rows.n() * columns || begin < 0 ||
+                end > rows.n())
                 throw std::invalid_argument("rows, weights and output do not fit");
             nb::gil_scoped_release nogil;
             return report(rows.visit([&](auto& r) { return scores(l, r, begin, end, out.data()); }));
@@ -525,12 +556,14 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
 #if defined(__linux__)
             const uintptr_t page = uintptr_t(1) << 21, p = uintptr_t(a.data());
             const uintptr_t first = (p + page - 1) / page * page, last = (p + a.size() * 8) / page * page;
-            if (last > first) madvise(reinterpret_cast<void*>(first), last - first, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+            if (last > first)
+                madvise(reinterpret_cast<void*>(first), last - first, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #else
             (void)a, (void)huge;
 #endif
         },
-        nb::arg("array"), nb::arg("huge") = true, "Ask for huge pages, or for none, under a large, still untouched array.");
+        nb::arg("array"), nb::arg("huge") = true,
+        "Ask for huge pages, or for none, under a large, still untouched array.");
 
     bind_online(m);
     bind_trees(m);

@@ -1,13 +1,14 @@
-// Binds kernel perceptrons with a budget: over rows, over kernel values from Python, and the reading of dicts.
+// Binds kernel perceptrons with a budget: over rows, over kernel values from Python, and the reading of
+// dicts.
 #include "kernel/budget.h"
 
 #include <memory>
 
 #include "binding.h"
-#include "rows/dict_row.h"
 #include "hand_over.h"
-#include "memory/still_valid.h"
 #include "kernel/support_rows.h"
+#include "memory/still_valid.h"
+#include "rows/dict_row.h"
 
 namespace {
 
@@ -22,7 +23,8 @@ class RowBudget : public Budgeted {
     mutable std::vector<std::unique_ptr<TakenRow>> idle;
 
   public:
-    // A row at hand for a thread that only reads. It is kept from call to call, since it has room for all columns.
+    // A row at hand for a thread that only reads. It is kept from call to call, since it has room for all
+    // columns.
     class Borrowed {
         const RowBudget& owner;
         std::unique_ptr<TakenRow> row;
@@ -44,8 +46,8 @@ class RowBudget : public Budgeted {
     SupportRows rows;
     std::vector<int64_t> number;  // of each support, counted over all rows ever given
 
-    RowBudget(const std::string& policy, int64_t budget, int64_t columns, bool joint, bool tie, const Kernel& kernel,
-              bool sparse, int64_t features)
+    RowBudget(const std::string& policy, int64_t budget, int64_t columns, bool joint, bool tie,
+              const Kernel& kernel, bool sparse, int64_t features)
         : Budgeted(policy, budget, columns, joint, tie), rows(kernel, sparse, features) {}
     RowBudget(const RowBudget&) = delete;
 
@@ -125,8 +127,9 @@ void set_state(Budgeted& b, const nb::dict& s) {
     const Writing change(b.in_use);
     const int64_t m = int64_t(alpha.shape(1)), q = int64_t(basis.shape(0));
     bool sound = m <= b.budget && q <= m && int64_t(sums.shape(1)) == m && sums.shape(0) == alpha.shape(0) &&
-                 int64_t(touched.shape(0)) == m && int64_t(factor.shape(0)) == q && int64_t(factor.shape(1)) == q &&
-                 int64_t(alpha.shape(0)) == b.columns && (b.projects() || q == 0);
+                 int64_t(touched.shape(0)) == m && int64_t(factor.shape(0)) == q &&
+                 int64_t(factor.shape(1)) == q && int64_t(alpha.shape(0)) == b.columns &&
+                 (b.projects() || q == 0);
     for (int64_t i = 0; sound && i < q; ++i) sound = basis.data()[i] >= 0 && basis.data()[i] < m;
     if (!sound) throw std::invalid_argument("the parts of the state do not fit");
     for (b.m = 0; b.m < m; ++b.m) b.reserve();
@@ -136,7 +139,8 @@ void set_state(Budgeted& b, const nb::dict& s) {
     }
     std::copy_n(touched.data(), m, b.touched.data());
     b.basis.assign(basis.data(), basis.data() + q);
-    for (int64_t i = 0; i < q; ++i) std::copy_n(factor.data() + i * q + i, q - i, b.factor.data() + i * b.room + i);
+    for (int64_t i = 0; i < q; ++i)
+        std::copy_n(factor.data() + i * q + i, q - i, b.factor.data() + i * b.room + i);
     std::tie(b.damage, b.largest) = nb::cast<std::tuple<double, double>>(s["measures"]);
     std::tie(b.visits, b.wrong, b.mistakes, b.updates, b.close) =
         nb::cast<std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>>(s["counts"]);
@@ -195,9 +199,11 @@ class DictReader : public DictRow {
     void add_names(const nb::list& names) {
         const Writing change(in_use);
         for (nb::handle name : names) {
-            if (!PyUnicode_CheckExact(name.ptr())) throw std::invalid_argument("a feature's name is not a str");
+            if (!PyUnicode_CheckExact(name.ptr()))
+                throw std::invalid_argument("a feature's name is not a str");
             const uint64_t hash = FeatureTable::hash(name.ptr(), nullptr);
-            if (table.find(hash, name.ptr(), nullptr) >= 0) throw std::invalid_argument("a name is given twice");
+            if (table.find(hash, name.ptr(), nullptr) >= 0)
+                throw std::invalid_argument("a name is given twice");
             table.add(hash, name.ptr(), nullptr, int64_t(table.names.size()));
         }
     }
@@ -206,36 +212,45 @@ class DictReader : public DictRow {
 }  // namespace
 
 void bind_budget(nb::module_& m) {
-    nb::class_<Budgeted> budgeted(m, "Budgeted", "The coefficients of a kernel perceptron with a budget, and its policy.");
-    budgeted.def(nb::init<const std::string&, int64_t, int64_t, bool, bool>(), nb::arg("policy"), nb::arg("budget"),
-             nb::arg("columns"), nb::arg("joint"), nb::arg("tie_is_mistake"))
+    nb::class_<Budgeted> budgeted(m, "Budgeted",
+                                  "The coefficients of a kernel perceptron with a budget, and its policy.");
+    budgeted
+        .def(nb::init<const std::string&, int64_t, int64_t, bool, bool>(), nb::arg("policy"),
+             nb::arg("budget"), nb::arg("columns"), nb::arg("joint"), nb::arg("tie_is_mistake"))
         .def(
             "decide",
             [](Budgeted& b, const Floats& values, int32_t label) {
                 const Writing change(b.in_use);
-                if (int64_t(values.shape(0)) != b.m) throw std::invalid_argument("values do not fit the supports");
-                if (label < 0 || label >= std::max<int64_t>(b.columns, 2)) throw std::invalid_argument("no such class");
+                if (int64_t(values.shape(0)) != b.m)
+                    throw std::invalid_argument("values do not fit the supports");
+                if (label < 0 || label >= std::max<int64_t>(b.columns, 2))
+                    throw std::invalid_argument("no such class");
                 return b.decide(values.data(), label);
             },
-            nb::arg("values"), nb::arg("label"), "Whether a row with these kernel values is to be learned from.")
+            nb::arg("values"), nb::arg("label"),
+            "Whether a row with these kernel values is to be learned from.")
         .def(
             "update",
             [](Budgeted& b, const Floats& values, int32_t label, double self, int64_t same, double draw,
                const std::optional<Floats>& of_oldest) {
                 const Writing change(b.in_use);
                 const bool needs = b.forgets() && b.full() && same < 0;
-                if (!b.has_decided() || int64_t(values.shape(0)) != b.m || same >= b.m || (needs && !of_oldest) ||
-                    (of_oldest && int64_t(of_oldest->shape(0)) != b.m))
+                if (!b.has_decided() || int64_t(values.shape(0)) != b.m || same >= b.m ||
+                    (needs && !of_oldest) || (of_oldest && int64_t(of_oldest->shape(0)) != b.m))
                     throw std::invalid_argument("values do not fit the supports");
-                return b.update(values.data(), label, {self, same, draw, of_oldest ? of_oldest->data() : nullptr});
+                return b.update(values.data(), label,
+                                {self, same, draw, of_oldest ? of_oldest->data() : nullptr});
             },
             nb::arg("values"), nb::arg("label"), nb::arg("self"), nb::arg("same"), nb::arg("draw"),
             nb::arg("of_oldest").none(),
             "Learn from the row just decided on: the place where it must be kept as a support, -1 for none.")
-        .def("add_class", [](Budgeted& b) {
-            const Writing change(b.in_use);
-            b.add_class();
-        }, "One more class, with no coefficients yet.")
+        .def(
+            "add_class",
+            [](Budgeted& b) {
+                const Writing change(b.in_use);
+                b.add_class();
+            },
+            "One more class, with no coefficients yet.")
         .def(
             "coefficients",
             [](const Budgeted& b, bool averaged) {
@@ -245,7 +260,8 @@ void bind_budget(nb::module_& m) {
             nb::arg("averaged"), "A line a column; the mean's times the number of visits.")
         .def("state", &state_of)
         .def("set_state", &set_state, nb::arg("state"))
-        .def_prop_ro("needs_oldest", reads<Budgeted>([](const Budgeted& b) { return b.forgets() && b.full(); }))
+        .def_prop_ro("needs_oldest",
+                     reads<Budgeted>([](const Budgeted& b) { return b.forgets() && b.full(); }))
         .def_prop_ro("oldest", reads<Budgeted>([](const Budgeted& b) { return b.oldest(); }))
         .def_prop_ro("size", reads<Budgeted>([](const Budgeted& b) { return b.m; }))
         .def_prop_ro("columns", reads<Budgeted>([](const Budgeted& b) { return b.columns; }))
@@ -260,15 +276,15 @@ void bind_budget(nb::module_& m) {
     nb::class_<RowBudget, Budgeted>(m, "RowBudget", "The same with its supports, for a kernel of rows.")
         .def(
             "__init__",
-            [](RowBudget* self, const std::string& policy, int64_t budget, int64_t columns, bool joint, bool tie,
-               const std::string& kernel, double gamma, double coef0, int degree, double offset, bool sparse,
-               int64_t features) {
+            [](RowBudget* self, const std::string& policy, int64_t budget, int64_t columns, bool joint,
+               bool tie, const std::string& kernel, double gamma, double coef0, int degree, double offset,
+               bool sparse, int64_t features) {
                 const Kernel k = make_kernel(kernel, gamma, coef0, degree, offset);
                 new (self) RowBudget(policy, budget, columns, joint, tie, k, sparse, features);
             },
-            nb::arg("policy"), nb::arg("budget"), nb::arg("columns"), nb::arg("joint"), nb::arg("tie_is_mistake"),
-            nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"), nb::arg("offset"),
-            nb::arg("sparse"), nb::arg("features"))
+            nb::arg("policy"), nb::arg("budget"), nb::arg("columns"), nb::arg("joint"),
+            nb::arg("tie_is_mistake"), nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"),
+            nb::arg("degree"), nb::arg("offset"), nb::arg("sparse"), nb::arg("features"))
         .def(
             "check",
             [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end) {
@@ -288,11 +304,14 @@ void bind_budget(nb::module_& m) {
                             finite &= std::isfinite(v), negative |= v < 0, zero = false;
                         });
                         if (!finite) return {"not finite", i, largest};
-                        if (negative && b.rows.kernel.name == KernelName::chi2) return {"negative", i, largest};
+                        if (negative && b.rows.kernel.name == KernelName::chi2)
+                            return {"negative", i, largest};
                         b.rows.take(row, x);
                         const double self = b.rows.self(x);
-                        const bool tiny = b.rows.kernel.name == KernelName::cosine && !zero && x.norm2 < 0x1p-960;
-                        if (b.rows.kernel.by_product() && (!(x.norm2 <= 0x1p960) || !(self <= 0x1p960) || tiny))
+                        const bool tiny =
+                            b.rows.kernel.name == KernelName::cosine && !zero && x.norm2 < 0x1p-960;
+                        if (b.rows.kernel.by_product() &&
+                            (!(x.norm2 <= 0x1p960) || !(self <= 0x1p960) || tiny))
                             return {"out of range", i, largest};
                         largest = std::max(largest, self);
                     }
@@ -303,8 +322,8 @@ void bind_budget(nb::module_& m) {
             "What is wrong with the first row that cannot be learned from, its number, and the largest K(x, x).")
         .def(
             "learn",
-            [](RowBudget& b, const Rows& rows, const Labels& labels, const std::optional<Order>& order, int64_t begin,
-               int64_t end, int64_t base, const std::optional<Floats>& draws) {
+            [](RowBudget& b, const Rows& rows, const Labels& labels, const std::optional<Order>& order,
+               int64_t begin, int64_t end, int64_t base, const std::optional<Floats>& draws) {
                 const Writing change(b.in_use);
                 const int64_t count = order ? int64_t(order->shape(0)) : rows.n();
                 if (begin < 0 || end > count || int64_t(labels.shape(0)) != rows.n() ||
@@ -321,7 +340,8 @@ void bind_budget(nb::module_& m) {
                 rows.visit([&](auto& r) {
                     for (int64_t t = begin; t < end; ++t) {
                         const int64_t i = order ? order->data()[t] : t;
-                        b.visit(still_valid(r, i), labels.data()[i], base + i, draws ? draws->data()[t - begin] : 0.0);
+                        b.visit(still_valid(r, i), labels.data()[i], base + i,
+                                draws ? draws->data()[t - begin] : 0.0);
                     }
                 });
             },
@@ -351,10 +371,13 @@ void bind_budget(nb::module_& m) {
             },
             nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("averaged"), nb::arg("out"),
             "Write the scores of a range of rows into `out`; the mean's times the number of visits.")
-        .def("set_columns", [](RowBudget& b, int64_t d) {
-            const Writing change(b.in_use);
-            b.rows.set_columns(d);
-        }, nb::arg("columns"))
+        .def(
+            "set_columns",
+            [](RowBudget& b, int64_t d) {
+                const Writing change(b.in_use);
+                b.rows.set_columns(d);
+            },
+            nb::arg("columns"))
         .def(
             "supports",
             [](const RowBudget& b) {
@@ -366,7 +389,9 @@ void bind_budget(nb::module_& m) {
                     indptr.push_back(int64_t(data.size()));
                 }
                 return nb::make_tuple(array_of(data, {data.size()}), array_of(indices, {data.size()}),
-                                      array_of(indptr, {indptr.size()}), array_of(std::vector<int64_t>(b.number.begin(), b.number.begin() + b.m), {size_t(b.m)}));
+                                      array_of(indptr, {indptr.size()}),
+                                      array_of(std::vector<int64_t>(b.number.begin(), b.number.begin() + b.m),
+                                               {size_t(b.m)}));
             },
             "The supports as CSR: data, indices, indptr; and their numbers.")
         .def(
@@ -380,7 +405,8 @@ void bind_budget(nb::module_& m) {
                 rows.visit([&](auto& r) {
                     TakenRow x;
                     for (int64_t j = 0; j < b.m; ++j) {
-                        if (!r[j].valid(r.d)) throw std::invalid_argument("a support has columns out of range");
+                        if (!r[j].valid(r.d))
+                            throw std::invalid_argument("a support has columns out of range");
                         b.rows.take(r[j], x);
                         b.rows.put(x, j, b.room);
                     }

@@ -54,18 +54,20 @@ NOVIKOFF_INLINE Vec fused(Vec a, Vec b, Vec sum) {
 #endif
 
 // ---- formulas ------------------------------------------------------------------------------------
-// e^x for x <= 0 within 1 ulp or so, 0 below -708: 2^k e^r with |r| <= ln2/2, Taylor to degree 13. A step waits for
-// the one before, so N vectors go side by side.
+// e^x for x <= 0 within 1 ulp or so, 0 below -708: 2^k e^r with |r| <= ln2/2, Taylor to degree 13. A step
+// waits for the one before, so N vectors go side by side.
 template <int N>
 NOVIKOFF_INLINE void exp_negative(Vec (&x)[N]) {
     typedef int64_t Long4 __attribute__((vector_size(32)));
     const Vec lowest = Vec{} - 708.0, magic = Vec{} + 0x1.8p52;
-    constexpr double factorial[] = {6227020800.0, 479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0,
-                                    720.0,        120.0,       24.0,       6.0,       2.0,      1.0,     1.0};
+    constexpr double factorial[] = {6227020800.0, 479001600.0, 39916800.0, 3628800.0, 362880.0,
+                                    40320.0,      5040.0,      720.0,      120.0,     24.0,
+                                    6.0,          2.0,         1.0,        1.0};
     Vec r[N], p[N], scale[N];
     for (int i = 0; i < N; ++i) {
         const Vec y = x[i] < lowest ? lowest : x[i];
-        const Vec shifted = y * 1.4426950408889634 + magic;  // rounds to an integer k, which its low bits hold
+        // rounds to an integer k, which its low bits hold
+        const Vec shifted = y * 1.4426950408889634 + magic;
         const Vec k = shifted - magic;
         r[i] = y - k * 0x1.62e42fee00000p-1;  // ln 2 in two parts: k times the first is exact
         r[i] -= k * 0x1.a39ef35793c76p-33;
@@ -77,7 +79,8 @@ NOVIKOFF_INLINE void exp_negative(Vec (&x)[N]) {
     for (int i = 0; i < N; ++i) x[i] = x[i] < lowest ? Vec{} : p[i] * scale[i];
 }
 
-// f(vectors, i): N vectors of four values from number i on, in place, as far as there are so many; where they stopped.
+// f(vectors, i): N vectors of four values from number i on, in place, as far as there are so many; where they
+// stopped.
 template <int N, class F>
 NOVIKOFF_INLINE int64_t by_vectors(double* t, int64_t i, int64_t n, const F& f) {
     for (; i + 4 * N <= n; i += 4 * N) {
@@ -135,7 +138,8 @@ inline void apply_formula(const Kernel& k, double* t, const double* norm2, doubl
         case KernelName::rbf:
             by_fours(t, n, [=](auto& v, int64_t i) {
                 for (Vec& each : v) {
-                    const Vec squared = (own + load4(norm2 + i + 4 * (&each - v))) - 2 * each;  // norm2 is padded
+                    // norm2 is padded
+                    const Vec squared = (own + load4(norm2 + i + 4 * (&each - v))) - 2 * each;
                     each = -gamma * (squared > 0 ? squared : Vec{});
                 }
                 exp_negative(v);
@@ -185,7 +189,8 @@ NOVIKOFF_INLINE void product_tile(const double* x, const double* z, int64_t d, d
 
 // C supports against some rows, R at a time: the supports stay in the nearest cache meanwhile.
 template <int R, int C>
-NOVIKOFF_INLINE void product_stripe(const double* x, int64_t rows, const double* z, int64_t d, double* out, int64_t step) {
+NOVIKOFF_INLINE void product_stripe(const double* x, int64_t rows, const double* z, int64_t d, double* out,
+                                    int64_t step) {
     int64_t r = 0;
     for (; r + R <= rows; r += R) product_tile<R, C>(x + r * d, z, d, out + r * step, step);
     for (; r < rows; ++r) product_tile<1, C>(x + r * d, z, d, out + r * step, step);
@@ -193,7 +198,8 @@ NOVIKOFF_INLINE void product_stripe(const double* x, int64_t rows, const double*
 
 // All supports of a panel against some rows: four supports at a time, then what is left one by one.
 template <int R>
-NOVIKOFF_INLINE void products(const double* x, int64_t rows, const double* z, int64_t m, int64_t d, double* out, int64_t step) {
+NOVIKOFF_INLINE void products(const double* x, int64_t rows, const double* z, int64_t m, int64_t d,
+                              double* out, int64_t step) {
     int64_t c = 0;
     for (; c + 4 <= m; c += 4) product_stripe<R, 4>(x, rows, z + c * d, d, out + c, step);
     for (; c < m; ++c) product_stripe<R, 1>(x, rows, z + c * d, d, out + c, step);

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "rows/digest.h"
 #include "linear/learner.h"
+#include "rows/digest.h"
 
 namespace novikoff {
 
@@ -39,8 +39,8 @@ NOVIKOFF_INLINE void class_scores(const Row& row, const Learner& m, double* out)
 // A row's float scores (one for two classes) and, from the same pass over its memory, its squared norm.
 // With a digest, the row's hash as well.
 template <bool Binary, class Row>
-NOVIKOFF_INLINE double scores_and_norm(const Row& row, const Learner& m, double* s, const Digest* digest = nullptr,
-                                       uint64_t* hash = nullptr) {
+NOVIKOFF_INLINE double scores_and_norm(const Row& row, const Learner& m, double* s,
+                                       const Digest* digest = nullptr, uint64_t* hash = nullptr) {
     if (!Binary) {
         class_scores(row, m, s);
         if (digest) *hash = digest->hash(row);
@@ -140,7 +140,8 @@ Scan scan(Learner& m, const Rows& rows, const Visits& v, Digest* digest = nullpt
         const auto row = rows[i];
         if (!row.valid(m.features)) return result.outcome = {Problem::bad_index, i}, result;
         double norm2 = row.norm2();
-        Problem problem = m.familiar(row, norm2, v.weight(i)) ? Problem::none : m.observe(row, norm2, v.weight(i));
+        Problem problem =
+            m.familiar(row, norm2, v.weight(i)) ? Problem::none : m.observe(row, norm2, v.weight(i));
         if (problem != Problem::none) return result.outcome = {problem, i}, result;
         if (digest) digest->add(digest->hash(row), v.labels[i], v.weight(i));
         double norm = m.row_norm(row, norm2);
@@ -219,8 +220,8 @@ Outcome scores(Learner& m, const Rows& rows, int64_t begin, int64_t end, double*
 }
 
 // Adds x to a column's figures: Σx and Σx², each as two doubles whose sum carries twice the digits (Knuth's
-// TwoSum, TwoProduct by FMA), and max |x|. A zero changes nothing, so dense and sparse rows give the same bits,
-// and so does any cutting into blocks.
+// TwoSum, TwoProduct by FMA), and max |x|. A zero changes nothing, so dense and sparse rows give the same
+// bits, and so does any cutting into blocks.
 inline void add_to_column(double* figures, double x) {
     auto add = [](double& high, double& low, double y) {
         const double sum = high + y, part = sum - high;
@@ -270,7 +271,8 @@ Smallest smallest(Learner& m, const Rows& rows, const Visits& v, bool guarded, b
             double least = m.is_below(row, y, c, value) ? below(value) : value;
             value *= weight;
             if (value == 0) value = 0x1p-1074 * side;  // underflow makes no tie
-            if (weight != 1 && least != 0) least = least > 0 ? product_down(least, weight) : below(least * weight);
+            if (weight != 1 && least != 0)
+                least = least > 0 ? product_down(least, weight) : below(least * weight);
             result.least = std::min(result.least, least);
             const bool hurts = value == 0 && tie_hurts;
             if (value < result.value || (value == result.value && hurts && !result.hurts)) {

@@ -7,8 +7,8 @@ void bind_margins(nb::module_& m) {
     m.def(
         "lowest",
         [](const Rows& rows, const Labels& y, const std::optional<Floats>& c,
-           Array<double, nb::ndim<2>, nb::c_contig> weights, Vector<double> bias, int64_t classes, int64_t begin,
-           int64_t end, int64_t k) {
+           Array<double, nb::ndim<2>, nb::c_contig> weights, Vector<double> bias, int64_t classes,
+           int64_t begin, int64_t end, int64_t k) {
             Learner l;
             l.classes = classes;
             l.features = int64_t(weights.shape(0));
@@ -16,12 +16,14 @@ void bind_margins(nb::module_& m) {
             l.weights = weights.data();
             l.bias = bias.data();
             const int64_t expected = classes == 2 ? 1 : (classes + 3) / 4 * 4;
-            if (classes < 2 || l.stride != expected || int64_t(bias.shape(0)) != l.stride || rows.d() != l.features ||
-                int64_t(y.shape(0)) != rows.n() || (c && int64_t(c->shape(0)) != rows.n()) || begin < 0 || end < begin ||
-                end > rows.n() || k < 1)
+            if (classes < 2 || l.stride != expected || int64_t(bias.shape(0)) != l.stride ||
+                rows.d() != l.features || int64_t(y.shape(0)) != rows.n() ||
+                (c && int64_t(c->shape(0)) != rows.n()) || begin < 0 || end < begin || end > rows.n() ||
+                k < 1)
                 throw std::invalid_argument("rows, labels and weights do not fit");
             for (int64_t i = begin; i < end; ++i)
-                if (y.data()[i] < 0 || y.data()[i] >= classes) throw std::invalid_argument("label out of range");
+                if (y.data()[i] < 0 || y.data()[i] >= classes)
+                    throw std::invalid_argument("label out of range");
             const Visits v{y.data(), c ? c->data() : nullptr, nullptr, begin, end};
             const int64_t pairs = (end - begin) * std::max<int64_t>(classes - 1, 1);
             Lowest found{size_t(std::max<int64_t>(std::min(k, pairs), 1))};
@@ -39,14 +41,15 @@ void bind_margins(nb::module_& m) {
             return std::make_tuple(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(which, {n}, which_owner),
                                    nb::ndarray<nb::numpy, double, nb::ndim<1>>(values, {n}, values_owner));
         },
-        nb::arg("rows"), nb::arg("labels"), nb::arg("sample_weights").none(), nb::arg("weights"), nb::arg("bias"),
-        nb::arg("classes"), nb::arg("begin"), nb::arg("end"), nb::arg("k"),
+        nb::arg("rows"), nb::arg("labels"), nb::arg("sample_weights").none(), nb::arg("weights"),
+        nb::arg("bias"), nb::arg("classes"), nb::arg("begin"), nb::arg("end"), nb::arg("k"),
         "The k pairs of a range of rows with the smallest products, smallest first: (pairs, products). "
         "The rows must have been checked.");
 
     m.def(
         "mdm",
-        [](Array<const double, nb::ndim<2>, nb::c_contig> gram, Vector<double> alpha, int64_t steps, double tolerance) {
+        [](Array<const double, nb::ndim<2>, nb::c_contig> gram, Vector<double> alpha, int64_t steps,
+           double tolerance) {
             if (gram.shape(0) != gram.shape(1) || gram.shape(0) != alpha.shape(0))
                 throw std::invalid_argument("the Gram matrix and the weights do not fit");
             nb::gil_scoped_release nogil;
@@ -58,7 +61,8 @@ void bind_margins(nb::module_& m) {
 
     m.def(
         "wolfe",
-        [](Array<const double, nb::ndim<2>, nb::c_contig> gram, Vector<double> alpha, int64_t rounds, double tolerance) {
+        [](Array<const double, nb::ndim<2>, nb::c_contig> gram, Vector<double> alpha, int64_t rounds,
+           double tolerance) {
             if (gram.shape(0) != gram.shape(1) || gram.shape(0) != alpha.shape(0))
                 throw std::invalid_argument("the Gram matrix and the weights do not fit");
             nb::gil_scoped_release nogil;

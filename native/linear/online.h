@@ -16,9 +16,9 @@
 #include <string>
 #include <tuple>
 
-#include "rows/dict_row.h"
 #include "memory/in_use.h"
 #include "memory/zeroed.h"
+#include "rows/dict_row.h"
 
 namespace novikoff {
 
@@ -144,7 +144,8 @@ class OnlineLearner {
             }
         };
         for (int64_t k = 0; k < x.stored; ++k)
-            take(&weights[size_t(x.indices[k] * stride)], &sums[size_t(x.indices[k] * stride)], &mean[size_t(k * stride)]);
+            take(&weights[size_t(x.indices[k] * stride)], &sums[size_t(x.indices[k] * stride)],
+                 &mean[size_t(k * stride)]);
         take(bias.data(), bias_sums.data(), mean_bias.data());
         if (!std::isfinite(norm2)) {
             bool finite = true;
@@ -185,7 +186,8 @@ class OnlineLearner {
     int64_t find_label(PyObject* y, Py_hash_t& hash) {
         for (size_t c = 0; c < std::min<size_t>(labels.size(), 4); ++c)
             if (labels[c].object.is(y)) return int64_t(c);
-        if (y == Py_None) fail(PyExc_TypeError, "None is no label: it is what predict_one says when it knows no class");
+        if (y == Py_None)
+            fail(PyExc_TypeError, "None is no label: it is what predict_one says when it knows no class");
         hash = PyObject_Hash(y);
         if (hash == -1) {
             if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
@@ -312,8 +314,8 @@ class OnlineLearner {
     }
 
   public:
-    OnlineLearner(Rule rule, bool tie_is_mistake, double margin, double C, bool fit_intercept,
-                  bool average, std::optional<int> hash_bits, uint64_t seed, std::optional<nb::list> classes,
+    OnlineLearner(Rule rule, bool tie_is_mistake, double margin, double C, bool fit_intercept, bool average,
+                  std::optional<int> hash_bits, uint64_t seed, std::optional<nb::list> classes,
                   nb::object precedes)
         : precedes(precedes), average(average), x(hash_bits, seed) {
         learner.rule = rule;
@@ -436,14 +438,16 @@ class OnlineLearner {
             try {
                 nb::object two = nb::steal(PySequence_Fast(pair.ptr(), "expected a pair (x, y)"));
                 if (!two.is_valid()) throw nb::python_error();
-                if (PySequence_Fast_GET_SIZE(two.ptr()) != 2) fail(PyExc_ValueError, "expected a pair (x, y)");
+                if (PySequence_Fast_GET_SIZE(two.ptr()) != 2)
+                    fail(PyExc_ValueError, "expected a pair (x, y)");
                 nb::object dict = nb::borrow(PySequence_Fast_GET_ITEM(two.ptr(), 0));
                 nb::object label = nb::borrow(PySequence_Fast_GET_ITEM(two.ptr(), 1));
                 learn(dict.ptr(), label.ptr());
             } catch (nb::python_error& e) {
                 for (PyObject* type : {PyExc_TypeError, PyExc_OverflowError, PyExc_ValueError})
                     if (e.matches(type))
-                        nb::raise_from(e, type, "example %lld: %s", (long long)position, nb::str(e.value()).c_str());
+                        nb::raise_from(e, type, "example %lld: %s", (long long)position,
+                                       nb::str(e.value()).c_str());
                 throw;
             }
             if (++position & 1023) continue;
@@ -487,8 +491,8 @@ class OnlineLearner {
         return sizeof *this + 8 * doubles + x.table.bytes();
     }
 
-    // One row per feature (the bias: one row), one column for two classes, else one for each: all of them, or those
-    // that are not zero, with their numbers.
+    // One row per feature (the bias: one row), one column for two classes, else one for each: all of them, or
+    // those that are not zero, with their numbers.
     template <class From>
     Rows all_rows(const From& from, int64_t n) const {
         Rows out;
@@ -520,7 +524,8 @@ class OnlineLearner {
         const std::vector<Label> labels_now = labels;
         const std::vector<nb::object> names_now = x.table.held();
         std::vector<Part> parts;
-        auto copy = [&](const char* name, const char* bias_name, const Table& table, const std::vector<double>& biases) {
+        auto copy = [&](const char* name, const char* bias_name, const Table& table,
+                        const std::vector<double>& biases) {
             Rows rows = sparse ? used_rows(table) : all_rows(table, learner.features);
             parts.push_back({name, sparse, std::make_unique<Rows>(std::move(rows))});
             parts.push_back({bias_name, false, std::make_unique<Rows>(all_rows(biases, 1))});
@@ -542,7 +547,9 @@ class OnlineLearner {
             const Matrix values(rows->values.data(), {rows->values.size() / width, width}, owner);
             const size_t n = rows->places.size();
             if (!part.sparse) s[part.name] = values;
-            else s[part.name] = nb::make_tuple(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(rows->places.data(), {n}, owner), values);
+            else
+                s[part.name] = nb::make_tuple(
+                    nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(rows->places.data(), {n}, owner), values);
         }
         s["visits"] = learner.visits;
         s["updates"] = learner.updates;
@@ -580,12 +587,14 @@ class OnlineLearner {
             throw std::invalid_argument("a feature's name is not a str");
         };
         for (nb::handle name : nb::cast<nb::list>(s["names"]))
-            x.table.add(FeatureTable::hash(text(name), nullptr), text(name), nullptr, int64_t(x.table.names.size()));
+            x.table.add(FeatureTable::hash(text(name), nullptr), text(name), nullptr,
+                        int64_t(x.table.names.size()));
         for (nb::handle a : nb::cast<nb::list>(s["aliases"])) {
             nb::handle key = a[0], value = a[1];
             PyObject* second = value.is_none() ? nullptr : text(value);
             const auto j = nb::cast<int64_t>(a[2]);
-            if (j < 0 || j >= features()) throw std::invalid_argument("an alias names a feature out of range");
+            if (j < 0 || j >= features())
+                throw std::invalid_argument("an alias names a feature out of range");
             x.table.add(FeatureTable::hash(text(key), second), text(key), second, j);
         }
         set_features(x.features());
@@ -622,7 +631,8 @@ class OnlineLearner {
         ties = count("ties", 0);
         // Every mistake is an update, and for two rules every update a mistake.
         const bool same = learner.rule <= Rule::normalized;
-        learner.mistakes = count("learner_mistakes", same ? learner.updates : std::min(mistakes, learner.updates));
+        learner.mistakes =
+            count("learner_mistakes", same ? learner.updates : std::min(mistakes, learner.updates));
         learner.ties = count("learner_ties", 0);
         learner.step_sum = nb::cast<double>(s["step_sum"]);
         learner.radius = nb::cast<double>(s["radius"]);

@@ -9,7 +9,8 @@ template <class Exponents>
 Winnow winnow(const Exponents& exponents, const Floats& table, double theta, bool balanced, bool eliminates,
               const Rows& rows) {
     const int32_t reach = int32_t(table.shape(0)) / 2 - 1;
-    if (reach < 1 || table.shape(0) % 2) throw std::invalid_argument("the table of weights has a wrong length");
+    if (reach < 1 || table.shape(0) % 2)
+        throw std::invalid_argument("the table of weights has a wrong length");
     if (rows.d() != int64_t(exponents.shape(0))) throw std::invalid_argument("rows and exponents do not fit");
     if (balanced && eliminates) throw std::invalid_argument("balanced weights cannot be eliminated");
     for (size_t j = 0; j < exponents.shape(0); ++j)
@@ -23,8 +24,8 @@ Winnow winnow(const Exponents& exponents, const Floats& table, double theta, boo
 void bind_winnow(nb::module_& m) {
     m.def(
         "winnow_epoch",
-        [](Vector<int32_t> exponents, const Floats& table, double theta, bool balanced, bool eliminates, const Rows& rows,
-           const Labels& y, const std::optional<Order>& order, int64_t begin, int64_t end) {
+        [](Vector<int32_t> exponents, const Floats& table, double theta, bool balanced, bool eliminates,
+           const Rows& rows, const Labels& y, const std::optional<Order>& order, int64_t begin, int64_t end) {
             Winnow w = winnow(exponents, table, theta, balanced, eliminates, rows);
             const int64_t n = rows.n(), positions = order ? int64_t(order->shape(0)) : n;
             if (int64_t(y.shape(0)) != n || begin < 0 || end < begin || end > positions)
@@ -43,14 +44,15 @@ void bind_winnow(nb::module_& m) {
 
     m.def(
         "winnow_scores",
-        [](const Labels& exponents, const Floats& table, double theta, bool balanced, const Rows& rows, int64_t begin,
-           int64_t end, Vector<double> out) {  // the exponents are only read
+        [](const Labels& exponents, const Floats& table, double theta, bool balanced, const Rows& rows,
+           int64_t begin, int64_t end, Vector<double> out) {  // the exponents are only read
             Winnow w = winnow(exponents, table, theta, balanced, false, rows);
             if (begin < 0 || end > rows.n() || int64_t(out.shape(0)) != rows.n())
                 throw std::invalid_argument("rows and output do not fit");
             nb::gil_scoped_release nogil;
             rows.visit([&](auto& r) { winnow_scores(w, r, begin, end, out.data()); });
         },
-        nb::arg("exponents"), nb::arg("table"), nb::arg("theta"), nb::arg("balanced"), nb::arg("rows"), nb::arg("begin"),
-        nb::arg("end"), nb::arg("out"), "Write the correctly rounded scores of a range of checked rows into `out`.");
+        nb::arg("exponents"), nb::arg("table"), nb::arg("theta"), nb::arg("balanced"), nb::arg("rows"),
+        nb::arg("begin"), nb::arg("end"), nb::arg("out"),
+        "Write the correctly rounded scores of a range of checked rows into `out`.");
 }

@@ -1,8 +1,8 @@
 // A mutex that a child of fork() never finds locked, and with it the data that it guards never half changed.
 //
-// Before a fork whoever forks takes every such mutex, and after it parent and child both let go of them. That ends
-// since those who hold one wait for nothing: no Python runs under it, the GIL included, and no other one is taken. So
-// it is taken without the GIL:
+// Before a fork whoever forks takes every such mutex, and after it parent and child both let go of them. That
+// ends since those who hold one wait for nothing: no Python runs under it, the GIL included, and no other one
+// is taken. So it is taken without the GIL:
 //
 //     nb::gil_scoped_release nogil;
 //     const std::lock_guard<ForkSafe> held(lock);

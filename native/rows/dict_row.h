@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "rows/feature_table.h"
-#include "linear/loops.h"
 #include "exact/python_number.h"
+#include "linear/loops.h"
+#include "rows/feature_table.h"
 
 namespace novikoff {
 
@@ -23,8 +23,8 @@ template <class... A>
     throw nb::python_error();
 }
 
-// Why an example is refused. It is thrown where no code of others may run, and becomes an error when whatever the
-// example has brought is taken back: the message asks its objects for their repr.
+// Why an example is refused. It is thrown where no code of others may run, and becomes an error when whatever
+// the example has brought is taken back: the message asks its objects for their repr.
 struct Refusal {
     PyObject* type;
     const char* format;  // of key and value, or of the number
@@ -143,13 +143,17 @@ class DictRow {
         int64_t n = 0;
         for (int64_t k = 0; k < stored; ++k) {
             size_t at = size_t(table_key.word(uint64_t(indices[k])));
-            while (at &= marks.size() - 1, marks[at].row == rows_merged && marks[at].index != indices[k]) ++at;
+            while (at &= marks.size() - 1, marks[at].row == rows_merged && marks[at].index != indices[k])
+                ++at;
             if (marks[at].row == rows_merged) {
                 double& v = values[size_t(marks[at].place)];
                 v += values[k];
                 if (!std::isfinite(v))
-                    throw Refusal{PyExc_ValueError, "features that share index %lld add up to more than a float can hold",
-                                  {}, {}, (long long)indices[k]};
+                    throw Refusal{PyExc_ValueError,
+                                  "features that share index %lld add up to more than a float can hold",
+                                  {},
+                                  {},
+                                  (long long)indices[k]};
                 largest = std::max(largest, std::fabs(v));
                 continue;
             }
@@ -178,7 +182,8 @@ class DictRow {
             PyObject* word = nullptr;
             if (PyFloat_Check(value)) v = PyFloat_AS_DOUBLE(value);
             else if (PyLong_Check(value)) {
-                if (!int_as_double(value, v)) refuse(std::isinf(v) ? "feature %R is an integer too large for a float" : no_double);
+                if (!int_as_double(value, v))
+                    refuse(std::isinf(v) ? "feature %R is an integer too large for a float" : no_double);
             } else if (PyUnicode_CheckExact(value)) {
                 word = value;
                 v = 1;
@@ -204,8 +209,10 @@ class DictRow {
     static nb::object plain_key(PyObject* key) {
         if (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)) return nb::borrow(key);
         if (PyUnicode_Check(key)) return nb::steal(PyUnicode_FromObject(key));
-        if (Py_TYPE(key)->tp_str == PyBaseObject_Type.tp_str && Py_TYPE(key)->tp_repr == PyBaseObject_Type.tp_repr)
-            fail(PyExc_TypeError, "a feature's name is a str, or something that str() names; got an object of %s",
+        if (Py_TYPE(key)->tp_str == PyBaseObject_Type.tp_str &&
+            Py_TYPE(key)->tp_repr == PyBaseObject_Type.tp_repr)
+            fail(PyExc_TypeError,
+                 "a feature's name is a str, or something that str() names; got an object of %s",
                  Py_TYPE(key)->tp_name);
         nb::object name = nb::steal(PyObject_Str(key));
         return name.is_valid() ? nb::steal(PyUnicode_FromObject(name.ptr())) : name;
@@ -216,7 +223,8 @@ class DictRow {
         "which is the nearest";
 
     static nb::object plain_value(PyObject* key, PyObject* value) {
-        if (PyFloat_Check(value) || PyLong_Check(value) || PyUnicode_CheckExact(value)) return nb::borrow(value);
+        if (PyFloat_Check(value) || PyLong_Check(value) || PyUnicode_CheckExact(value))
+            return nb::borrow(value);
         if (PyUnicode_Check(value)) return nb::steal(PyUnicode_FromObject(value));
         const PyNumberMethods* number = Py_TYPE(value)->tp_as_number;
         if (number && number->nb_index && !is_time(value)) {  // an integer, of numpy for instance
@@ -234,7 +242,8 @@ class DictRow {
             if (!PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();
             PyErr_Clear();
         }
-        fail(PyExc_TypeError, "feature %R: a value is a number or a str, got %s", key, Py_TYPE(value)->tp_name);
+        fail(PyExc_TypeError, "feature %R: a value is a number or a str, got %s", key,
+             Py_TYPE(value)->tp_name);
     }
 
   public:
@@ -300,7 +309,6 @@ class DictRow {
 
     // To be called when features have been taken out of the table.
     void forget() { last = nullptr; }
-
 };
 
 }  // namespace novikoff

@@ -198,7 +198,8 @@ struct SparseRow {
         if (n == 0) return true;
         if (distinct) {
             I lowest = index[0], highest = index[0];
-            for (int64_t k = 1; k < n; ++k) lowest = std::min(lowest, index[k]), highest = std::max(highest, index[k]);
+            for (int64_t k = 1; k < n; ++k)
+                lowest = std::min(lowest, index[k]), highest = std::max(highest, index[k]);
             return lowest >= 0 && highest < d;
         }
         I falls = 0;  // of the indices' own width, so that the comparisons fill whole vectors
@@ -216,7 +217,8 @@ struct SparseRow {
             e += double(x[k + 3]) * w[index[k + 3]];
             k += 4;
         };
-        for (const int64_t both = std::min(n, n_ahead); k + 4 <= both;) {  // spread out, so that none has to wait
+        // spread out, so that none has to wait
+        for (const int64_t both = std::min(n, n_ahead); k + 4 <= both;) {
             for (int64_t l = k; l < k + 4; ++l) __builtin_prefetch(w + uint64_t(ahead[l]));
             four();
         }
@@ -268,10 +270,11 @@ struct Ahead {
     int64_t next, far;
     const double* weights;
     int64_t stride;
-    bool hops;   // rows come in no order that the hardware could foresee
+    bool hops;  // rows come in no order that the hardware could foresee
     bool large;  // the weights do not fit into the cache
 };
-constexpr int64_t kReadAhead = 2048;  // bytes: in a dense matrix read through, a little beats the hardware alone
+// bytes: in a dense matrix read through, a little beats the hardware alone
+constexpr int64_t kReadAhead = 2048;
 
 template <class T>
 struct DenseRows {
@@ -305,7 +308,9 @@ struct SparseRows {
     bool distinct = false;  // the indices of a row are, though they may be in no order
 
     NOVIKOFF_INLINE Row operator[](int64_t i) const {
-        return {data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i]), nullptr, 0, distinct};
+        return {
+            data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i]), nullptr, 0,
+            distinct};
     }
     // Some 150 stored values ahead hide the latency of a random read of a weight (measured; flat around it).
     static constexpr int64_t kStoredAhead = 150;
@@ -318,7 +323,8 @@ struct SparseRows {
         Row row = (*this)[i];
         if (to.hops) {  // the indices and values of the far row
             const int64_t begin = indptr[to.far], stored = std::min<int64_t>(indptr[to.far + 1] - begin, 512);
-            const char *p = reinterpret_cast<const char*>(indices + begin), *q = reinterpret_cast<const char*>(data + begin);
+            const char *p = reinterpret_cast<const char*>(indices + begin),
+                       *q = reinterpret_cast<const char*>(data + begin);
             for (int64_t k = 0; k < stored * int64_t(sizeof(I)); k += 64) __builtin_prefetch(p + k);
             for (int64_t k = 0; k < stored * int64_t(sizeof(T)); k += 64) __builtin_prefetch(q + k);
         }
@@ -326,7 +332,8 @@ struct SparseRows {
             const Row next = (*this)[to.next];
             row.ahead = next.index;
             row.n_ahead = std::min<int64_t>(next.n, 512);
-            if (!to.hops && indptr[i + 1] + kStoredAhead <= indptr[n]) row.ahead = row.index + kStoredAhead, row.n_ahead = row.n;
+            if (!to.hops && indptr[i + 1] + kStoredAhead <= indptr[n])
+                row.ahead = row.index + kStoredAhead, row.n_ahead = row.n;
             if (!Binary) {
                 for (int64_t k = 0; k < row.n_ahead; ++k)
                     __builtin_prefetch(to.weights + uint64_t(row.ahead[k]) * uint64_t(to.stride));

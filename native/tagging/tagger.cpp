@@ -25,7 +25,8 @@ struct PySentences : Sentences {
         };
         if (tokens < 0 || !rises(starts_.data(), n, tokens) || !rises(indptr_.data(), tokens, stored) ||
             (values_ && int64_t(values_->shape(0)) != stored))
-            throw std::invalid_argument("starts must rise from 0 to the tokens, indptr from 0 to the stored features");
+            throw std::invalid_argument(
+                "starts must rise from 0 to the tokens, indptr from 0 to the stored features");
         uint32_t largest = 0;  // a negative one becomes larger than any
         for (int64_t k = 0; k < stored; ++k) largest = std::max(largest, uint32_t(ids_.data()[k]));
         if (largest > uint32_t(std::numeric_limits<int32_t>::max()))
@@ -54,7 +55,8 @@ struct PyAllowed {
 
 int64_t stride_of(int64_t labels) { return (labels + kGroup - 1) / kGroup * kGroup; }
 
-void check_labels(const PySentences& x, const Labels& y, int64_t labels, const Order* order, int64_t begin, int64_t end) {
+void check_labels(const PySentences& x, const Labels& y, int64_t labels, const Order* order, int64_t begin,
+                  int64_t end) {
     if (int64_t(y.shape(0)) != x.tokens) throw std::invalid_argument("there must be a label for each token");
     x.check_range(begin, end, order ? int64_t(order->shape(0)) : x.n);
     for (int64_t i = begin; i < end; ++i) {
@@ -75,9 +77,10 @@ struct PyLearner : TaggerLearner<W> {
     PyAllowed allowed_arrays;
     InUse in_use{"the learner"};
 
-    PyLearner(int64_t labels, Vector<int32_t> slots, int64_t rows, Weights w, Weights a, std::optional<Matrix> u,
-              std::optional<Matrix> ua, Bytes step, Bytes start, Bytes end)
-        : w_array(w), a_array(a), u_array(u), ua_array(ua), slots_array(slots), allowed_arrays(labels, step, start, end) {
+    PyLearner(int64_t labels, Vector<int32_t> slots, int64_t rows, Weights w, Weights a,
+              std::optional<Matrix> u, std::optional<Matrix> ua, Bytes step, Bytes start, Bytes end)
+        : w_array(w), a_array(a), u_array(u), ua_array(ua), slots_array(slots),
+          allowed_arrays(labels, step, start, end) {
         this->labels = labels;
         this->stride = stride_of(labels);
         this->features = int64_t(slots.shape(0));
@@ -141,26 +144,31 @@ void bind_learner(nb::module_& m, const char* name) {
     guarded(learner, "norm2", &L::norm2);
     guarded(learner, "radius2", &L::radius2);
     guarded(learner, "largest", &L::largest);
-    learner.def(nb::init<int64_t, Vector<int32_t>, int64_t, typename L::Weights, typename L::Weights, std::optional<Matrix>,
-                      std::optional<Matrix>, Bytes, Bytes, Bytes>(),
-             nb::arg("labels"), nb::arg("slots"), nb::arg("rows"), nb::arg("emissions"), nb::arg("transitions"), nb::arg("emission_sums").none(),
-             nb::arg("transition_sums").none(), nb::arg("step"), nb::arg("start"), nb::arg("end"))
+    learner
+        .def(nb::init<int64_t, Vector<int32_t>, int64_t, typename L::Weights, typename L::Weights,
+                      std::optional<Matrix>, std::optional<Matrix>, Bytes, Bytes, Bytes>(),
+             nb::arg("labels"), nb::arg("slots"), nb::arg("rows"), nb::arg("emissions"),
+             nb::arg("transitions"), nb::arg("emission_sums").none(), nb::arg("transition_sums").none(),
+             nb::arg("step"), nb::arg("start"), nb::arg("end"))
         .def_prop_ro("rows", reads<L>([](const L& l) { return l.rows; }))
-        .def("pairs", &pairs<W>, "Weights and sums that are not 0, by feature: (features, feature, at, label, w, u or None).")
+        .def("pairs", &pairs<W>,
+             "Weights and sums that are not 0, by feature: (features, feature, at, label, w, u or None).")
         .def(
             "epoch",
-            [](L& l, const PySentences& x, const Labels& y, const std::optional<Order>& order, int64_t begin, int64_t end) {
+            [](L& l, const PySentences& x, const Labels& y, const std::optional<Order>& order, int64_t begin,
+               int64_t end) {
                 const Writing change(l.in_use);
                 check_labels(x, y, l.labels, order ? &*order : nullptr, begin, end);
                 if (x.features > l.features) throw std::invalid_argument("a feature number has no weights");
                 if (x.values && l.whole) throw std::invalid_argument("values need weights of float64");
                 nb::gil_scoped_release nogil;
                 with_groups(l.stride, [&](auto g) {
-                    l.template epoch<decltype(g)::value>(x, y.data(), order ? order->data() : nullptr, begin, end);
+                    l.template epoch<decltype(g)::value>(x, y.data(), order ? order->data() : nullptr, begin,
+                                                         end);
                 });
             },
-            nb::arg("sentences"), nb::arg("labels"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"),
-            "Learn from a range of visits.");
+            nb::arg("sentences"), nb::arg("labels"), nb::arg("order").none(), nb::arg("begin"),
+            nb::arg("end"), "Learn from a range of visits.");
 }
 
 struct PyScorer {
@@ -168,16 +176,17 @@ struct PyScorer {
     TaggerScorer scorer;
     int64_t features;
 
-    PyScorer(int64_t labels, int64_t features, Order used, Order at, Labels label, Floats w, Matrix a, Bytes step,
-             Bytes start, Bytes end)
-        : allowed(labels, step, start, end), scorer{weights(labels, features, used, at, label, w), checked(labels, a)},
-          features(features) {}
+    PyScorer(int64_t labels, int64_t features, Order used, Order at, Labels label, Floats w, Matrix a,
+             Bytes step, Bytes start, Bytes end)
+        : allowed(labels, step, start, end),
+          scorer{weights(labels, features, used, at, label, w), checked(labels, a)}, features(features) {}
 
     static MixedWeights weights(int64_t labels, int64_t features, const Order& used, const Order& at,
                                 const Labels& label, const Floats& w) {
         const int64_t n = int64_t(at.shape(0)) - 1, stored = int64_t(w.shape(0));
-        bool sound = features >= 0 && n >= 0 && n == int64_t(used.shape(0)) && at.data()[0] == 0 && at.data()[n] == stored &&
-                     int64_t(label.shape(0)) == stored && stored <= std::numeric_limits<int32_t>::max();
+        bool sound = features >= 0 && n >= 0 && n == int64_t(used.shape(0)) && at.data()[0] == 0 &&
+                     at.data()[n] == stored && int64_t(label.shape(0)) == stored &&
+                     stored <= std::numeric_limits<int32_t>::max();
         for (int64_t i = 0; sound && i < n; ++i)
             sound = at.data()[i] <= at.data()[i + 1] && used.data()[i] >= 0 && used.data()[i] < features &&
                     (!i || used.data()[i - 1] < used.data()[i]);
@@ -200,25 +209,29 @@ struct PyScorer {
 
 void bind_tagger(nb::module_& m) {
     nb::class_<PySentences>(m, "Sentences", "Sentences as feature numbers, read in place.")
-        .def(nb::init<Order, Order, Vector<const int32_t>, std::optional<Floats>>(), nb::arg("starts"), nb::arg("indptr"),
-             nb::arg("ids"), nb::arg("values").none())
-        .def_prop_ro("features", [](const PySentences& x) { return x.features; }, "The largest feature number plus one.");
+        .def(nb::init<Order, Order, Vector<const int32_t>, std::optional<Floats>>(), nb::arg("starts"),
+             nb::arg("indptr"), nb::arg("ids"), nb::arg("values").none())
+        .def_prop_ro(
+            "features", [](const PySentences& x) { return x.features; },
+            "The largest feature number plus one.");
 
     bind_learner<int32_t>(m, "WholeTaggerLearner");
     bind_learner<double>(m, "TaggerLearner");
 
-    nb::class_<PyScorer>(m, "TaggerScorer", "What tags: sparse weights by feature, weights of bigrams, what is allowed.")
-        .def(nb::init<int64_t, int64_t, Order, Order, Labels, Floats, Matrix, Bytes, Bytes, Bytes>(), nb::arg("labels"),
-             nb::arg("features"), nb::arg("used"), nb::arg("at"),
-             nb::arg("label"), nb::arg("weights"), nb::arg("transitions"), nb::arg("step"), nb::arg("start"), nb::arg("end"))
+    nb::class_<PyScorer>(m, "TaggerScorer",
+                         "What tags: sparse weights by feature, weights of bigrams, what is allowed.")
+        .def(nb::init<int64_t, int64_t, Order, Order, Labels, Floats, Matrix, Bytes, Bytes, Bytes>(),
+             nb::arg("labels"), nb::arg("features"), nb::arg("used"), nb::arg("at"), nb::arg("label"),
+             nb::arg("weights"), nb::arg("transitions"), nb::arg("step"), nb::arg("start"), nb::arg("end"))
         .def(
             "tag",
             [](const PyScorer& p, const PySentences& x, int64_t begin, int64_t end, Vector<int32_t> out) {
                 p.check(x, begin, end);
-                if (int64_t(out.shape(0)) != x.tokens) throw std::invalid_argument("there must be a place for each token");
+                if (int64_t(out.shape(0)) != x.tokens)
+                    throw std::invalid_argument("there must be a place for each token");
                 nb::gil_scoped_release nogil;
                 with_groups(p.scorer.w.stride,
-                             [&](auto g) { p.scorer.tag<decltype(g)::value>(x, begin, end, out.data()); });
+                            [&](auto g) { p.scorer.tag<decltype(g)::value>(x, begin, end, out.data()); });
             },
             nb::arg("sentences"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
             "Write the labels of a range of sentences into `out`.")
@@ -230,16 +243,18 @@ void bind_tagger(nb::module_& m) {
                     throw std::invalid_argument("there must be a place for each token and label");
                 nb::gil_scoped_release nogil;
                 with_groups(p.scorer.w.stride,
-                             [&](auto g) { p.scorer.through<decltype(g)::value>(x, begin, end, out.data()); });
+                            [&](auto g) { p.scorer.through<decltype(g)::value>(x, begin, end, out.data()); });
             },
             nb::arg("sentences"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
             "For every token and label the score of the best sequence that has it there.")
         .def(
             "gaps",
-            [](const PyScorer& p, const PySentences& x, const Labels& y, int64_t begin, int64_t end, Vector<double> out) {
+            [](const PyScorer& p, const PySentences& x, const Labels& y, int64_t begin, int64_t end,
+               Vector<double> out) {
                 p.check(x, begin, end);
                 check_labels(x, y, p.scorer.bigrams.labels, nullptr, begin, end);
-                if (int64_t(out.shape(0)) != x.n) throw std::invalid_argument("there must be a place for each sentence");
+                if (int64_t(out.shape(0)) != x.n)
+                    throw std::invalid_argument("there must be a place for each sentence");
                 nb::gil_scoped_release nogil;
                 with_groups(p.scorer.w.stride, [&](auto g) {
                     Decoder<double> decoder;

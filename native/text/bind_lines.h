@@ -9,8 +9,10 @@
 
 inline constexpr const char* label_kinds[] = {"", "number", "text", "none"};
 
-inline LineOptions line_options(const std::string& label, const std::string& kind, bool skip_bad, bool round) {
-    if (label != "required" && label != "optional") throw std::invalid_argument("label is 'required' or 'optional'");
+inline LineOptions line_options(const std::string& label, const std::string& kind, bool skip_bad,
+                                bool round) {
+    if (label != "required" && label != "optional")
+        throw std::invalid_argument("label is 'required' or 'optional'");
     for (uint8_t k = 0; k < 4; ++k)
         if (kind == label_kinds[k]) return {label == "optional", LabelKind(k), skip_bad, round};
     throw std::invalid_argument("the kind of labels is '', 'number', 'text' or 'none'");
@@ -60,34 +62,49 @@ void bind_lines(nb::class_<Parser>& c, Arrays arrays) {
              return n == 0 || rows.parse(p, p + n);
          },
          nb::arg("text"), "Append the rows of whole lines. False leaves the reason in `problem`.")
-        .def("clear", [](Parser& rows) {
-             const Writing change(rows.in_use);
-             ++rows.changes;
-             rows.clear();
-         }, "Forget everything but the memory it took.")
-        .def("row_line", [](const Parser& rows, int64_t row) {
-             const Reading read(rows.in_use);
-             return rows.row_line(row);
-         }, nb::arg("row"), "The line of a row, from 0; until `clear`.")
+        .def(
+            "clear",
+            [](Parser& rows) {
+                const Writing change(rows.in_use);
+                ++rows.changes;
+                rows.clear();
+            },
+            "Forget everything but the memory it took.")
+        .def(
+            "row_line",
+            [](const Parser& rows, int64_t row) {
+                const Reading read(rows.in_use);
+                return rows.row_line(row);
+            },
+            nb::arg("row"), "The line of a row, from 0; until `clear`.")
         .def_prop_ro("n", reads<Parser>([](const Parser& rows) { return rows.n(); }))
-        .def_prop_ro("lines", reads<Parser>([](const Parser& rows) { return rows.lines; }), "Lines read so far.")
+        .def_prop_ro("lines", reads<Parser>([](const Parser& rows) { return rows.lines; }),
+                     "Lines read so far.")
         .def_prop_ro("problem", reads<Parser>([](const Parser& rows) { return rows.problem; }),
                      "What is wrong with the line after them.")
         .def_prop_ro("kind", reads<Parser>([](const Parser& rows) { return label_kinds[size_t(rows.kind)]; }),
                      "Of the labels: 'number', 'text', 'none', or '' as long as there is no row.")
-        .def_prop_ro("n_skipped", reads<Parser>([](const Parser& rows) { return rows.n_skipped; }), "Bad lines passed over.")
+        .def_prop_ro("n_skipped", reads<Parser>([](const Parser& rows) { return rows.n_skipped; }),
+                     "Bad lines passed over.")
         .def_prop_ro("skipped", reads<Parser>([](const Parser& rows) { return rows.skipped; }),
                      "The first few of them: line from 0, what is wrong.")
         .def_prop_ro("n_rounded", reads<Parser>([](const Parser& rows) { return rows.n_rounded; }),
                      "Integers that no double holds, rounded.")
-        .def_prop_ro("rounded", reads<Parser>([](const Parser& rows) { return rows.rounded; }), "The first: line from 0, its text.")
-        .def("view", [arrays](nb::pointer_and_handle<Parser> rows) {
-             const Writing change(rows.p->in_use);
-             return arrays(*rows.p, Show{rows.h});
-         }, "The arrays, which hold these rows until the next `parse` or `clear`, and others or none from then on.")
-        .def("take", [arrays](Parser& rows) {
-             const Writing change(rows.in_use);
-             ++rows.changes;
-             return arrays(rows, HandOver());
-         }, "The arrays, handed over; of the rows only their lines are left.");
+        .def_prop_ro("rounded", reads<Parser>([](const Parser& rows) { return rows.rounded; }),
+                     "The first: line from 0, its text.")
+        .def(
+            "view",
+            [arrays](nb::pointer_and_handle<Parser> rows) {
+                const Writing change(rows.p->in_use);
+                return arrays(*rows.p, Show{rows.h});
+            },
+            "The arrays, which hold these rows until the next `parse` or `clear`, and others or none from then on.")
+        .def(
+            "take",
+            [arrays](Parser& rows) {
+                const Writing change(rows.in_use);
+                ++rows.changes;
+                return arrays(rows, HandOver());
+            },
+            "The arrays, handed over; of the rows only their lines are left.");
 }

@@ -26,8 +26,8 @@ std::string_view view(const nb::bytes& b) { return {b.c_str(), b.size()}; }
 void bind_format(nb::module_& m) {
     m.def(
         "format_dense",
-        [](const Array<const double, nb::ndim<2>, nb::c_contig>& x, const Bytes& heads, const Order& head_begins,
-           const nb::bytes& between, const nb::bytes& tail) {
+        [](const Array<const double, nb::ndim<2>, nb::c_contig>& x, const Bytes& heads,
+           const Order& head_begins, const nb::bytes& between, const nb::bytes& tail) {
             const Texts head = texts_of(heads, head_begins, x.shape(0));
             const RowFormat format{view(between), view(tail)};
             Growing<char> out;
@@ -44,11 +44,13 @@ void bind_format(nb::module_& m) {
 
     m.def(
         "format_sparse",
-        [](const Floats& data, const Order& indices, const Order& indptr, const Bytes& heads, const Order& head_begins,
-           const std::optional<std::pair<Bytes, Order>>& names, const nb::bytes& between, const nb::bytes& tail) {
+        [](const Floats& data, const Order& indices, const Order& indptr, const Bytes& heads,
+           const Order& head_begins, const std::optional<std::pair<Bytes, Order>>& names,
+           const nb::bytes& between, const nb::bytes& tail) {
             const size_t n = indptr.shape(0) - 1, stored = data.shape(0);
             const int64_t* const p = indptr.data();
-            bool sound = indptr.shape(0) > 0 && p[0] >= 0 && p[n] <= int64_t(stored) && indices.shape(0) == stored;
+            bool sound =
+                indptr.shape(0) > 0 && p[0] >= 0 && p[n] <= int64_t(stored) && indices.shape(0) == stored;
             for (size_t i = 0; sound && i < n; ++i) sound = p[i] <= p[i + 1];
             if (!sound) throw std::invalid_argument("indptr does not increase from 0 to the stored values");
             const Texts head = texts_of(heads, head_begins, n);
@@ -58,7 +60,8 @@ void bind_format(nb::module_& m) {
                 texts = texts_of(names->first, names->second, 0);
                 const uint64_t known = names->second.shape(0) - 1;
                 for (size_t k = 0; k < stored; ++k)
-                    if (uint64_t(indices.data()[k]) >= known) throw std::invalid_argument("an index is not that of a name");
+                    if (uint64_t(indices.data()[k]) >= known)
+                        throw std::invalid_argument("an index is not that of a name");
             }
             Growing<char> out;
             {

@@ -29,8 +29,9 @@ nb::tuple arrays(LibsvmRows& rows, const Give& give) {
 }  // namespace
 
 void bind_libsvm(nb::module_& m) {
-    nb::class_<LibsvmRows> c(m, "LibsvmRows",
-                             "Rows read from LIBSVM text: (labels or None, values, indices, indptr, qids or None).");
+    nb::class_<LibsvmRows> c(
+        m, "LibsvmRows",
+        "Rows read from LIBSVM text: (labels or None, values, indices, indptr, qids or None).");
     c.def(
          "__init__",
          [](LibsvmRows* self, bool single, bool zero_based, int64_t n_features, int64_t max_columns,
@@ -39,23 +40,28 @@ void bind_libsvm(nb::module_& m) {
                                    line_options(label, kind, skip_bad, round));
          },
          nb::kw_only(), nb::arg("single") = false, nb::arg("zero_based") = false, nb::arg("n_features") = -1,
-         nb::arg("max_columns") = -1,
-         nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false,
-         nb::arg("round") = false,
+         nb::arg("max_columns") = -1, nb::arg("label") = "required", nb::arg("kind") = "",
+         nb::arg("skip_bad") = false, nb::arg("round") = false,
          "Values are float32 when `single`, otherwise float64; n_features -1 allows any index up to max_columns, and "
          "max_columns -1 any.")
-        .def("append", [](LibsvmRows& rows, const LibsvmRows& other) {
-             if (&rows == &other) throw std::invalid_argument("rows cannot be appended to themselves");
-             const Writing change(rows.in_use);
-             const Reading read(other.in_use);
-             ++rows.changes;
-             rows.append(other);
-         }, nb::arg("other"), nb::call_guard<nb::gil_scoped_release>(),
-             "Append the rows and lines of another.")
-        .def_prop_ro("largest", [](const LibsvmRows& rows) {
-             const Reading read(rows.in_use);
-             return rows.largest;
-         }, "The largest index, from zero; -1 without any.");
+        .def(
+            "append",
+            [](LibsvmRows& rows, const LibsvmRows& other) {
+                if (&rows == &other) throw std::invalid_argument("rows cannot be appended to themselves");
+                const Writing change(rows.in_use);
+                const Reading read(other.in_use);
+                ++rows.changes;
+                rows.append(other);
+            },
+            nb::arg("other"), nb::call_guard<nb::gil_scoped_release>(),
+            "Append the rows and lines of another.")
+        .def_prop_ro(
+            "largest",
+            [](const LibsvmRows& rows) {
+                const Reading read(rows.in_use);
+                return rows.largest;
+            },
+            "The largest index, from zero; -1 without any.");
     bind_lines(c, [](LibsvmRows& rows, const auto& give) {
         nb::tuple given = arrays(rows, give);
         if (std::is_same_v<decltype(give), const HandOver&>) rows.clear_rows();

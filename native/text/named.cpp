@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "tagging/attributes.h"
-#include "text/bind_lines.h"
 #include "tagging/bind_sentences.h"
+#include "text/bind_lines.h"
 #include "text/jsonl.h"
 #include "text/vw.h"
 #include "text/words.h"
@@ -49,7 +49,8 @@ class Names {
             if (!names.parser) return;
             reading.emplace(names.parser->in_use);
             if (names.parser->changes != names.changes)
-                throw std::runtime_error("these are the names of a block that was valid until the next was asked for");
+                throw std::runtime_error(
+                    "these are the names of a block that was valid until the next was asked for");
         }
     };
 
@@ -90,10 +91,12 @@ class Columns {
         }
         for (size_t k = 0; k < columns.shape(0); ++k) {
             const int64_t j = columns.data()[k];
-            if (j < 0 || j >= width()) throw nb::index_error(("there is no column " + std::to_string(j)).c_str());
+            if (j < 0 || j >= width())
+                throw nb::index_error(("there is no column " + std::to_string(j)).c_str());
             int64_t i = j;
             if (hashed()) {
-                const auto found = std::lower_bound(by_column.begin(), by_column.end(), std::make_pair(j, int64_t(0)));
+                const auto found =
+                    std::lower_bound(by_column.begin(), by_column.end(), std::make_pair(j, int64_t(0)));
                 i = found == by_column.end() || found->first != j ? -1 : found->second;
             }
             const std::string made = i < 0 ? "hash_" + std::to_string(j) : std::string();
@@ -171,7 +174,8 @@ class Columns {
             offsets.append(list.ends);
             if (HashedNames* h = hashed()) columns.append(h->columns);
         }
-        return nb::make_tuple(hand_over(bytes), hand_over(offsets), hashed() ? hand_over(columns) : nb::none());
+        return nb::make_tuple(hand_over(bytes), hand_over(offsets),
+                              hashed() ? hand_over(columns) : nb::none());
     }
 
     void load(const Vector<const uint8_t>& bytes, const Order& offsets, const std::optional<Order>& columns) {
@@ -179,7 +183,8 @@ class Columns {
         const int64_t* const at = offsets.data();
         bool sound = offsets.shape(0) > 0 && at[0] == 0 && at[n] == int64_t(bytes.shape(0));
         for (size_t i = 0; sound && i < n; ++i) sound = at[i] <= at[i + 1];
-        if (!sound) throw std::invalid_argument("the offsets of names must increase from 0 to the number of bytes");
+        if (!sound)
+            throw std::invalid_argument("the offsets of names must increase from 0 to the number of bytes");
         const Change change(in_use);
         if (width() && exact()) throw std::invalid_argument("there are names already");
         if (bool(columns) != bool(hashed()) || (columns && columns->shape(0) != n))
@@ -191,15 +196,19 @@ class Columns {
             int64_t j;
             if (HashedNames* h = hashed()) h->put(name, j = h->column(name), Vocabulary::key(name));
             else j = exact()->number(name);
-            if (kept().size() == before) throw std::invalid_argument("two names share column " + std::to_string(j));
+            if (kept().size() == before)
+                throw std::invalid_argument("two names share column " + std::to_string(j));
             if (columns && columns->data()[i] != j)
-                throw std::invalid_argument("a name does not hash to its column: another seed or number of bits");
+                throw std::invalid_argument(
+                    "a name does not hash to its column: another seed or number of bits");
         }
     }
 };
 
 Names names_of(NamedLines& rows, const HandOver&) { return Names(rows.names.take()); }
-Names names_of(NamedLines& rows, const Show& show) { return Names(rows.names.list, rows, nb::borrow(show.owner)); }
+Names names_of(NamedLines& rows, const Show& show) {
+    return Names(rows.names.list, rows, nb::borrow(show.owner));
+}
 
 template <class Parser>
 void bind_named_lines(nb::class_<Parser>& c) {
@@ -236,11 +245,12 @@ nb::object recolumned(const nb::object& data, const Floats& values, const Vector
             for (size_t k = 0; k < stored; ++k) out[k] = J(columns.data()[indices.data()[k]]);
             p.append(indptr.data(), rows + 1);
         } else {
-            const int64_t n = by.apply(values.data(), indices.data(), indptr.data(), int64_t(rows), x.extend(stored),
-                                       j.extend(stored), p.extend(rows + 1));
+            const int64_t n = by.apply(values.data(), indices.data(), indptr.data(), int64_t(rows),
+                                       x.extend(stored), j.extend(stored), p.extend(rows + 1));
             if (n < 0)
-                throw std::invalid_argument("row " + std::to_string(-1 - n) +
-                                            ": values that share a column add up to more than float64 can hold");
+                throw std::invalid_argument(
+                    "row " + std::to_string(-1 - n) +
+                    ": values that share a column add up to more than float64 can hold");
             x.shrink(size_t(n));
             j.shrink(size_t(n));
         }
@@ -251,7 +261,8 @@ nb::object recolumned(const nb::object& data, const Floats& values, const Vector
 // Texts as Arrow has them: offsets into the bytes, a bit for each that is not null.
 template <class I>
 nb::tuple word_rows(const I* offsets, size_t n_offsets, const Vector<const uint8_t>& data,
-                    const std::optional<Vector<const uint8_t>>& valid, size_t begin, size_t n, WordRows& rows) {
+                    const std::optional<Vector<const uint8_t>>& valid, size_t begin, size_t n,
+                    WordRows& rows) {
     if (n_offsets == 0 || begin >= n_offsets || n > n_offsets - 1 - begin ||
         (valid && valid->shape(0) * 8 < begin + n))
         throw std::invalid_argument("the column has fewer texts than it should");
@@ -265,7 +276,8 @@ nb::tuple word_rows(const I* offsets, size_t n_offsets, const Vector<const uint8
         for (size_t i = 0; i < n; ++i) {
             const size_t bit = begin + i;
             const bool is_null = valid && !(valid->data()[bit / 8] >> bit % 8 & 1);
-            rows.add_row(is_null ? std::string_view() : std::string_view(text + at[i], size_t(at[i + 1] - at[i])));
+            rows.add_row(is_null ? std::string_view()
+                                 : std::string_view(text + at[i], size_t(at[i + 1] - at[i])));
         }
     }
     return nb::make_tuple(hand_over(rows.values), hand_over(rows.indices), hand_over(rows.pointers),
@@ -285,11 +297,14 @@ void bind_named(nb::module_& m) {
             return out;
         });
 
-    nb::class_<Columns>(m, "Vocabulary", "The columns of names: one each, in order of appearance, or by hash.")
-        .def(nb::init<std::optional<int>, uint64_t>(), nb::arg("hash_bits").none() = nb::none(), nb::arg("seed") = 0)
+    nb::class_<Columns>(m, "Vocabulary",
+                        "The columns of names: one each, in order of appearance, or by hash.")
+        .def(nb::init<std::optional<int>, uint64_t>(), nb::arg("hash_bits").none() = nb::none(),
+             nb::arg("seed") = 0)
         .def_prop_ro("size", &Columns::size, "Columns so far.")
-        .def_prop_ro("longest_probe", &Columns::longest_probe,
-                     "The most places of the table that are looked at for one of the names; 0 when they are hashed.")
+        .def_prop_ro(
+            "longest_probe", &Columns::longest_probe,
+            "The most places of the table that are looked at for one of the names; 0 when they are hashed.")
         .def("place", &Columns::place, nb::arg("names"), nb::arg("grow"),
              "The column of each name; without `grow` -1 for an unknown one.")
         .def("names", &Columns::names, nb::arg("columns"), "What columns are called.")
@@ -298,7 +313,8 @@ void bind_named(nb::module_& m) {
              "Take in what `state` of another gave.");
 
     m.def(
-        "siphash13", [](nb::bytes text, uint64_t k0, uint64_t k1) { return siphash13(text.c_str(), text.size(), k0, k1); },
+        "siphash13",
+        [](nb::bytes text, uint64_t k0, uint64_t k1) { return siphash13(text.c_str(), text.size(), k0, k1); },
         nb::arg("text"), nb::arg("k0"), nb::arg("k1"), "The hash under which tables keep long names.");
 
     m.def(
@@ -306,14 +322,16 @@ void bind_named(nb::module_& m) {
         [](nb::handle x) {
             Attributes a(x.ptr());
             nb::object values = a.units ? nb::none() : hand_over(a.values);
-            return nb::make_tuple(hand_over(a.starts), hand_over(a.indptr), hand_over(a.ids), values, Names(a.names.take()));
+            return nb::make_tuple(hand_over(a.starts), hand_over(a.indptr), hand_over(a.ids), values,
+                                  Names(a.names.take()));
         },
         nb::arg("x"),
         "Sentences of feature lists or dicts as numbers of names: (starts, indptr, ids, values or None, names).");
 
     m.def(
         "recolumn",
-        [](const nb::object& data, const Vector<const int32_t>& indices, const Order& indptr, const Order& columns) {
+        [](const nb::object& data, const Vector<const int32_t>& indices, const Order& indptr,
+           const Order& columns) {
             const Floats values = nb::cast<Floats>(data);
             check_rows(values.shape(0), indices, indptr, columns.shape(0));
             const Recolumn by(columns.data(), int64_t(columns.shape(0)));
@@ -326,7 +344,9 @@ void bind_named(nb::module_& m) {
         "CSR rows over a block's names as rows over columns: (data, indices, indptr). -1 drops a name, and values "
         "that meet in a column of a row are added in order.");
 
-    auto vw = nb::class_<VwRows>(m, "VwRows", "Rows read from Vowpal Wabbit text: (labels or None, weights or None, data, indices, indptr, names).");
+    auto vw = nb::class_<VwRows>(
+        m, "VwRows",
+        "Rows read from Vowpal Wabbit text: (labels or None, weights or None, data, indices, indptr, names).");
     vw.def(
         "__init__",
         [](VwRows* self, const std::string& label, const std::string& kind, bool skip_bad, bool round) {
@@ -339,22 +359,24 @@ void bind_named(nb::module_& m) {
     auto json = nb::class_<JsonRows>(m, "JsonRows", "Rows read from JSON lines, as those of VwRows.");
     json.def(
         "__init__",
-        [](JsonRows* self, std::string label_key, std::optional<std::string> weight_key, std::string features_key,
-           nb::iterable ignore, const std::string& label, const std::string& kind, bool skip_bad, bool round) {
+        [](JsonRows* self, std::string label_key, std::optional<std::string> weight_key,
+           std::string features_key, nb::iterable ignore, const std::string& label, const std::string& kind,
+           bool skip_bad, bool round) {
             JsonKeys keys{std::move(label_key), std::move(weight_key), std::move(features_key), {}};
             for (nb::handle key : ignore) keys.ignored.emplace(utf8(key));
             new (self) JsonRows(std::move(keys), line_options(label, kind, skip_bad, round));
         },
-        nb::arg("label_key") = "label", nb::arg("weight_key").none() = nb::none(), nb::arg("features_key") = "features",
-        nb::arg("ignore") = nb::make_tuple(), nb::kw_only(), nb::arg("label") = "required",
-        nb::arg("kind") = "", nb::arg("skip_bad") = false, nb::arg("round") = false);
+        nb::arg("label_key") = "label", nb::arg("weight_key").none() = nb::none(),
+        nb::arg("features_key") = "features", nb::arg("ignore") = nb::make_tuple(), nb::kw_only(),
+        nb::arg("label") = "required", nb::arg("kind") = "", nb::arg("skip_bad") = false,
+        nb::arg("round") = false);
     bind_named_lines(json);
 
     m.def(
         "word_rows",
-        [](nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>, nb::c_contig> offsets, const Vector<const uint8_t>& data,
-           const std::optional<Vector<const uint8_t>>& valid, size_t start, size_t n, std::string prefix, int ngrams,
-           bool lowercase) {
+        [](nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<1>, nb::c_contig> offsets,
+           const Vector<const uint8_t>& data, const std::optional<Vector<const uint8_t>>& valid, size_t start,
+           size_t n, std::string prefix, int ngrams, bool lowercase) {
             WordRows rows(std::move(prefix), ngrams, lowercase);
             const size_t m = offsets.shape(0);
             if (offsets.dtype() == nb::dtype<int32_t>())
@@ -363,24 +385,29 @@ void bind_named(nb::module_& m) {
                 return word_rows(static_cast<const int64_t*>(offsets.data()), m, data, valid, start, n, rows);
             throw std::invalid_argument("offsets are int32 or int64");
         },
-        nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("n"), nb::arg("prefix"),
-        nb::arg("ngrams") = 1, nb::arg("lowercase") = true,
+        nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("n"),
+        nb::arg("prefix"), nb::arg("ngrams") = 1, nb::arg("lowercase") = true,
         "Counts of the words in texts `start` to `start + n` of an Arrow column: (data, indices, indptr, names).");
 
-    auto attributes = nb::class_<AttributeLines>(m, "AttributeLines", "A parser of sentences in CRFsuite's text.");
+    auto attributes =
+        nb::class_<AttributeLines>(m, "AttributeLines", "A parser of sentences in CRFsuite's text.");
     attributes.def(nb::init<>())
-        .def("parse", [](AttributeLines& self, const Vector<const uint8_t>& text) -> nb::object {
-            const char* const p = reinterpret_cast<const char*>(text.data());
-            bool sound;
-            const Writing change(self.in_use);
-            {
-                nb::gil_scoped_release nogil;
-                sound = self.parse(p, p + text.shape(0));
-            }
-            if (!sound) return nb::none();
-            nb::object values = self.values.size() ? hand_over(self.values) : nb::none();
-            return nb::make_tuple(hand_over(self.starts), hand_over(self.indptr), hand_over(self.ids), values,
-                                  Names(self.names.take()));
-        }, nb::arg("text"), "(starts, indptr, ids, values or None, names); None leaves the reason in `problem`.");
+        .def(
+            "parse",
+            [](AttributeLines& self, const Vector<const uint8_t>& text) -> nb::object {
+                const char* const p = reinterpret_cast<const char*>(text.data());
+                bool sound;
+                const Writing change(self.in_use);
+                {
+                    nb::gil_scoped_release nogil;
+                    sound = self.parse(p, p + text.shape(0));
+                }
+                if (!sound) return nb::none();
+                nb::object values = self.values.size() ? hand_over(self.values) : nb::none();
+                return nb::make_tuple(hand_over(self.starts), hand_over(self.indptr), hand_over(self.ids),
+                                      values, Names(self.names.take()));
+            },
+            nb::arg("text"),
+            "(starts, indptr, ids, values or None, names); None leaves the reason in `problem`.");
     bind_sentence_lines(attributes);
 }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "memory/growing.h"
-#include "text/keyed.h"
 #include "memory/zeroed.h"
+#include "text/keyed.h"
 
 namespace novikoff {
 
@@ -50,7 +50,8 @@ struct NameList {
     }
 };
 
-// The n ≤ 8 bytes at p as a word, the first lowest, with zeros above. (For so few a call of memcpy costs more.)
+// The n ≤ 8 bytes at p as a word, the first lowest, with zeros above. (For so few a call of memcpy costs
+// more.)
 inline uint64_t short_key(const char* p, size_t n) {
     auto byte = [p](size_t i) { return uint64_t(static_cast<unsigned char>(p[i])) << 8 * i; };
     if (n >= 4) {
@@ -65,8 +66,8 @@ inline uint64_t short_key(const char* p, size_t n) {
     return n ? byte(0) | byte(n / 2) | byte(n - 1) : 0;
 }
 
-// Memory for tables that are read here and there: on huge pages when it is large, which spares the processor most
-// of the work of finding where a page lies.
+// Memory for tables that are read here and there: on huge pages when it is large, which spares the processor
+// most of the work of finding where a page lies.
 template <class T>
 struct HugePages {
     using value_type = T;
@@ -110,13 +111,16 @@ class Vocabulary {
     size_t slot_of(uint64_t key, const char* p, size_t n) const {
         for (size_t at = home(key);; at = (at + 1) & mask) {
             const Slot& s = slots[at];
-            if (s.key == key && s.length == n + 1 && (n <= 8 || same_bytes(list[s.id].data(), p, n))) return at;
+            if (s.key == key && s.length == n + 1 && (n <= 8 || same_bytes(list[s.id].data(), p, n)))
+                return at;
             if (!s.length) return at;
         }
     }
     int64_t add(size_t at, uint64_t key, const char* p, size_t n) {
-        if (size() == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 - 1 names");
-        if (n >= std::numeric_limits<uint32_t>::max()) throw std::length_error("a name of 2^32 - 1 bytes or more");
+        if (size() == std::numeric_limits<int32_t>::max())
+            throw std::length_error("more than 2^31 - 1 names");
+        if (n >= std::numeric_limits<uint32_t>::max())
+            throw std::length_error("a name of 2^32 - 1 bytes or more");
         if (3 * (size_t(size()) + 1) > 2 * slots.size()) {
             enlarge();
             at = slot_of(key, p, n);
@@ -146,17 +150,19 @@ class Vocabulary {
     NameList list;
 
     Vocabulary() = default;
-    explicit Vocabulary(size_t few) : slots(few), mask(few - 1) {}  // room for few names at first, a power of two
+    // room for few names at first, a power of two
+    explicit Vocabulary(size_t few) : slots(few), mask(few - 1) {}
     Vocabulary(Vocabulary&&) = default;
 
     // What the table knows a name by: a short one by itself, a long one by its hash.
     static uint64_t key(std::string_view name) {
-        return name.size() <= 8 ? short_key(name.data(), name.size()) : table_key.bytes(name.data(), name.size());
+        return name.size() <= 8 ? short_key(name.data(), name.size())
+                                : table_key.bytes(name.data(), name.size());
     }
 
     int64_t size() const { return list.size(); }
-    // As a function whose state stays in registers, however much its caller writes, and which gives the hash of the
-    // key. Good until a name is added.
+    // As a function whose state stays in registers, however much its caller writes, and which gives the hash
+    // of the key. Good until a name is added.
     auto prefetcher() const {
         return [table = slots.data(), m = mask, by = table_key](uint64_t key) {
             const uint64_t hash = by.word(key);
@@ -210,8 +216,8 @@ class Vocabulary {
     }
 };
 
-// Where the names of a stream lead when they share 2^bits columns. The first name that comes to a column is kept,
-// so that the column can be called by it.
+// Where the names of a stream lead when they share 2^bits columns. The first name that comes to a column is
+// kept, so that the column can be called by it.
 class HashedNames {
     uint64_t mask, seed;
     ZeroTable<uint64_t> seen;  // a bit a column
