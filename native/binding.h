@@ -28,6 +28,10 @@ using Vector = Array<T, nb::ndim<1>, nb::c_contig>;
 using Floats = Vector<const double>;
 using Labels = Vector<const int32_t>;
 using Order = Vector<const int64_t>;
+using Bytes = Vector<const uint8_t>;
+template <class T>
+using Table = Array<T, nb::ndim<2>, nb::c_contig>;
+using Matrix = Table<double>;
 
 // A matrix of rows in any of the storage forms that are read in place. It keeps its arrays alive.
 class Rows {

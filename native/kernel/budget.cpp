@@ -7,12 +7,12 @@
 #include "binding.h"
 #include "hand_over.h"
 #include "kernel/support_rows.h"
+#include "linear/examples.h"
 #include "memory/still_valid.h"
 #include "rows/dict_row.h"
+#include "text/python_text.h"
 
 namespace {
-
-using MatrixOf = Array<const double, nb::ndim<2>, nb::c_contig>;
 
 // A learner that keeps its supports itself: one of gram.h's kernels, rows in any form.
 class RowBudget : public Budgeted {
@@ -46,9 +46,8 @@ class RowBudget : public Budgeted {
     SupportRows rows;
     std::vector<int64_t> number;  // of each support, counted over all rows ever given
 
-    RowBudget(const std::string& policy, int64_t budget, int64_t columns, bool joint, bool tie,
-              const Kernel& kernel, bool sparse, int64_t features)
-        : Budgeted(policy, budget, columns, joint, tie), rows(kernel, sparse, features) {}
+    RowBudget(const BudgetRule& rule, const Kernel& kernel, bool sparse, int64_t features)
+        : Budgeted(rule), rows(kernel, sparse, features) {}
     RowBudget(const RowBudget&) = delete;
 
     template <class Row>
@@ -101,7 +100,9 @@ std::vector<double> lines(const Budgeted& b, bool averaged) {
     return out;
 }
 
-nb::dict state_of(const Budgeted& b) {
+using State = nb::typed<nb::dict, nb::str, nb::any>;
+
+State state_of(const Budgeted& b) {
     const Reading read(b.in_use);
     nb::dict s;
     const size_t m = size_t(b.m), q = b.basis.size();
@@ -111,18 +112,19 @@ nb::dict state_of(const Budgeted& b) {
         std::copy_n(b.factor.data() + i * size_t(b.room) + i, q - i, factor.data() + i * q + i);
     s["alpha"] = array_of(lines(b, false), {size_t(b.columns), m});
     s["sums"] = array_of(sums, {size_t(b.columns), m});
-    s["touched"] = array_of(std::vector<int64_t>(b.touched.begin(), b.touched.begin() + b.m), {m});
+    s["touched"] = array_of(std::vector<int64_t>(b.touched.begin(), b.touched.begin() + b.m));
     s["factor"] = array_of(factor, {q, q});
-    s["basis"] = array_of(b.basis, {q});
+    s["basis"] = array_of(b.basis);
     s["measures"] = nb::make_tuple(b.damage, b.largest);
     s["counts"] = nb::make_tuple(b.visits, b.wrong, b.mistakes, b.updates, b.close);
     return s;
 }
 
 // Into a learner just made.
-void set_state(Budgeted& b, const nb::dict& s) {
-    const auto alpha = nb::cast<MatrixOf>(s["alpha"]), sums = nb::cast<MatrixOf>(s["sums"]),
-               factor = nb::cast<MatrixOf>(s["factor"]);
+void set_state(Budgeted& b, const State& s) {
+    const auto alpha = nb::cast<Table<const double>>(s["alpha"]),
+               sums = nb::cast<Table<const double>>(s["sums"]),
+               factor = nb::cast<Table<const double>>(s["factor"]);
     const auto touched = nb::cast<Order>(s["touched"]), basis = nb::cast<Order>(s["basis"]);
     const Writing change(b.in_use);
     const int64_t m = int64_t(alpha.shape(1)), q = int64_t(basis.shape(0));
@@ -158,7 +160,7 @@ class DictReader : public DictRow {
   public:
     using DictRow::DictRow;
 
-    nb::tuple read(nb::handle dict, bool add) {
+    auto read(nb::handle dict, bool add) {
         check_dict(dict.ptr());
         std::vector<std::pair<int64_t, double>> pairs;
         std::vector<nb::object> objects;
@@ -184,19 +186,19 @@ class DictReader : public DictRow {
         std::vector<int64_t> columns;
         std::vector<double> numbers;
         for (const auto& [j, v] : pairs) columns.push_back(j), numbers.push_back(v);
-        return nb::make_tuple(array_of(numbers, {pairs.size()}), array_of(columns, {pairs.size()}));
+        return std::make_tuple(array_of(std::move(numbers)), array_of(std::move(columns)));
     }
     void undo() {  // the names that the last dict has brought
         const Writing change(in_use);
         take_back();
     }
-    nb::list names() const {
+    Strings names() const {
         const std::vector<nb::object> now = table.held();
         nb::list out;
         for (const nb::object& name : now) out.append(name);
         return out;
     }
-    void add_names(const nb::list& names) {
+    void add_names(const Strings& names) {
         const Writing change(in_use);
         for (nb::handle name : names) {
             if (!PyUnicode_CheckExact(name.ptr()))
@@ -212,11 +214,14 @@ class DictReader : public DictRow {
 }  // namespace
 
 void bind_budget(nb::module_& m) {
+    nb::class_<BudgetRule>(m, "BudgetRule",
+                           "How many supports there may be, how they go, and what is a mistake.")
+        .def(nb::init<const std::string&, int64_t, int64_t, bool, bool>(), nb::arg("policy"),
+             nb::arg("budget"), nb::arg("columns"), nb::arg("joint") = false,
+             nb::arg("tie_is_mistake") = false);
     nb::class_<Budgeted> budgeted(m, "Budgeted",
                                   "The coefficients of a kernel perceptron with a budget, and its policy.");
-    budgeted
-        .def(nb::init<const std::string&, int64_t, int64_t, bool, bool>(), nb::arg("policy"),
-             nb::arg("budget"), nb::arg("columns"), nb::arg("joint"), nb::arg("tie_is_mistake"))
+    budgeted.def(nb::init<const BudgetRule&>(), nb::arg("rule"))
         .def(
             "decide",
             [](Budgeted& b, const Floats& values, int32_t label) {
@@ -241,8 +246,8 @@ void bind_budget(nb::module_& m) {
                 return b.update(values.data(), label,
                                 {self, same, draw, of_oldest ? of_oldest->data() : nullptr});
             },
-            nb::arg("values"), nb::arg("label"), nb::arg("self"), nb::arg("same"), nb::arg("draw"),
-            nb::arg("of_oldest").none(),
+            nb::arg("values"), nb::arg("label"), nb::arg("own"), nb::arg("same"), nb::arg("draw"),
+            nb::arg("of_oldest").none() = nb::none(),
             "Learn from the row just decided on: the place where it must be kept as a support, -1 for none.")
         .def(
             "add_class",
@@ -274,17 +279,8 @@ void bind_budget(nb::module_& m) {
     guarded(budgeted, "visits", &Budgeted::visits);
 
     nb::class_<RowBudget, Budgeted>(m, "RowBudget", "The same with its supports, for a kernel of rows.")
-        .def(
-            "__init__",
-            [](RowBudget* self, const std::string& policy, int64_t budget, int64_t columns, bool joint,
-               bool tie, const std::string& kernel, double gamma, double coef0, int degree, double offset,
-               bool sparse, int64_t features) {
-                const Kernel k = make_kernel(kernel, gamma, coef0, degree, offset);
-                new (self) RowBudget(policy, budget, columns, joint, tie, k, sparse, features);
-            },
-            nb::arg("policy"), nb::arg("budget"), nb::arg("columns"), nb::arg("joint"),
-            nb::arg("tie_is_mistake"), nb::arg("kernel"), nb::arg("gamma"), nb::arg("coef0"),
-            nb::arg("degree"), nb::arg("offset"), nb::arg("sparse"), nb::arg("features"))
+        .def(nb::init<const BudgetRule&, const Kernel&, bool, int64_t>(), nb::arg("rule"), nb::arg("kernel"),
+             nb::arg("sparse"), nb::arg("features"))
         .def(
             "check",
             [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end) {
@@ -322,35 +318,28 @@ void bind_budget(nb::module_& m) {
             "What is wrong with the first row that cannot be learned from, its number, and the largest K(x, x).")
         .def(
             "learn",
-            [](RowBudget& b, const Rows& rows, const Labels& labels, const std::optional<Order>& order,
-               int64_t begin, int64_t end, int64_t base, const std::optional<Floats>& draws) {
+            [](RowBudget& b, const Examples& x, int64_t begin, int64_t end, int64_t base,
+               const std::optional<Floats>& draws) {
                 const Writing change(b.in_use);
-                const int64_t count = order ? int64_t(order->shape(0)) : rows.n();
-                if (begin < 0 || end > count || int64_t(labels.shape(0)) != rows.n() ||
-                    (draws && int64_t(draws->shape(0)) < end - begin))
-                    throw std::invalid_argument("rows, labels and range do not fit");
-                for (int64_t t = begin; t < end; ++t) {
-                    const int64_t i = order ? order->data()[t] : t;
-                    if (i < 0 || i >= rows.n()) throw std::invalid_argument("order names a row out of range");
-                    if (labels.data()[i] < 0 || labels.data()[i] >= std::max<int64_t>(b.columns, 2))
-                        throw std::invalid_argument("a label names no class");
-                }
+                const Visits v = x.labelled(begin, end, std::max<int64_t>(b.columns, 2));
+                if (draws && int64_t(draws->shape(0)) < end - begin)
+                    throw std::invalid_argument("there must be a draw for each visit");
                 nb::gil_scoped_release nogil;
-                b.rows.set_columns(rows.d());
-                rows.visit([&](auto& r) {
+                b.rows.set_columns(x.rows.d());
+                x.rows.visit([&](auto& r) {
                     for (int64_t t = begin; t < end; ++t) {
-                        const int64_t i = order ? order->data()[t] : t;
-                        b.visit(still_valid(r, i), labels.data()[i], base + i,
+                        const int64_t i = v.row(t);
+                        b.visit(still_valid(r, i), v.labels[i], base + i,
                                 draws ? draws->data()[t - begin] : 0.0);
                     }
                 });
             },
-            nb::arg("rows"), nb::arg("labels"), nb::arg("order").none(), nb::arg("begin"), nb::arg("end"),
-            nb::arg("base"), nb::arg("draws").none(), "Learn from a range of visits to checked rows.")
+            nb::arg("examples"), nb::arg("begin"), nb::arg("end"), nb::arg("base"),
+            nb::arg("draws").none() = nb::none(),
+            "Learn from a range of visits to checked rows, of any weight.")
         .def(
             "scores",
-            [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end, bool averaged,
-               Array<double, nb::ndim<2>, nb::c_contig> out) {
+            [](const RowBudget& b, const Rows& rows, int64_t begin, int64_t end, bool averaged, Matrix out) {
                 const Reading read(b.in_use);
                 if (begin < 0 || end > rows.n() || int64_t(out.shape(0)) != rows.n() ||
                     int64_t(out.shape(1)) != b.columns || rows.d() > b.rows.d)
@@ -388,10 +377,10 @@ void bind_budget(nb::module_& m) {
                     b.rows.for_each(j, [&](int64_t i, double v) { indices.push_back(i), data.push_back(v); });
                     indptr.push_back(int64_t(data.size()));
                 }
-                return nb::make_tuple(array_of(data, {data.size()}), array_of(indices, {data.size()}),
-                                      array_of(indptr, {indptr.size()}),
-                                      array_of(std::vector<int64_t>(b.number.begin(), b.number.begin() + b.m),
-                                               {size_t(b.m)}));
+                return std::make_tuple(array_of(std::move(data)), array_of(std::move(indices)),
+                                       array_of(std::move(indptr)),
+                                       array_of(
+                                           std::vector<int64_t>(b.number.begin(), b.number.begin() + b.m)));
             },
             "The supports as CSR: data, indices, indptr; and their numbers.")
         .def(

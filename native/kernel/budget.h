@@ -82,7 +82,20 @@ struct Fit {  // how a row is to be learned
     const double* of_oldest = nullptr;  // kernel values of the oldest support with all, for 'forgetron'
 };
 
-class Budgeted {
+struct BudgetRule {
+    Policy policy;
+    int64_t budget, columns;
+    bool joint, tie_is_mistake;
+
+    BudgetRule(const std::string& policy_name, int64_t budget, int64_t columns, bool joint,
+               bool tie_is_mistake)
+        : policy(policy_named(policy_name)), budget(budget), columns(columns), joint(joint),
+          tie_is_mistake(tie_is_mistake) {
+        if (budget < 1 || columns < 1) throw std::invalid_argument("a budget and columns are at least 1");
+    }
+};
+
+class Budgeted : public BudgetRule {
     static constexpr double kDependent = 1e-8;
     std::vector<double> score, size, move, d, v;
     std::vector<uint8_t> in_margin;
@@ -248,9 +261,6 @@ class Budgeted {
 
   public:
     InUse in_use{"the learner"};
-    Policy policy;
-    int64_t budget, columns;
-    bool joint, tie_is_mistake;
     int64_t m = 0, room = 0;  // supports, and places for them
     std::vector<double> alpha, sums;  // a line a column, `room` places each; sums: visits before times steps
     std::vector<int64_t> touched;  // the visit of a support's last update
@@ -259,11 +269,7 @@ class Budgeted {
     double damage = 0, largest = 0;  // the Forgetron's Q, and the largest K(x, x) at an update
     int64_t visits = 0, wrong = 0, mistakes = 0, updates = 0, close = 0;
 
-    Budgeted(const std::string& policy_name, int64_t budget, int64_t columns, bool joint, bool tie_is_mistake)
-        : policy(policy_named(policy_name)), budget(budget), columns(columns), joint(joint),
-          tie_is_mistake(tie_is_mistake) {
-        if (budget < 1 || columns < 1) throw std::invalid_argument("a budget and columns are at least 1");
-    }
+    explicit Budgeted(const BudgetRule& rule) : BudgetRule(rule) {}
 
     bool jointly() const { return joint && columns > 1; }  // two classes share a column
     bool has_decided() const { return int64_t(move.size()) == columns; }

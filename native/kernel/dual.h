@@ -212,9 +212,10 @@ class Rounding {
     int64_t terms = 0;
     double largest;  // size
     bool whole;
+    const bool known;  // sizes are; else an update's is the largest of its values
 
-    Rounding(int64_t columns, double largest, bool whole)
-        : slacks(size_t(columns)), weight(size_t(columns)), largest(largest), whole(whole) {}
+    Rounding(int64_t columns, double largest, bool whole, bool known)
+        : slacks(size_t(columns)), weight(size_t(columns)), largest(largest), whole(whole), known(known) {}
 
     const std::vector<double>& slack() const { return slacks; }
     void add(const double* move, double size) {
@@ -247,7 +248,6 @@ class Block {
     const double* sizes;
     int64_t n, classes;
     bool joint, tie_is_mistake;
-    bool known;  // sizes are; else an update's is the largest of its values
     Rounding& rounding;
     std::vector<double> pending;  // the move of the row at hand, when it has been decided
     bool decided = false;
@@ -309,7 +309,7 @@ class Block {
         const double* move = pending.data();
         const double* s = scores + at * classes;
         double size = sizes[at];
-        if (!known) {
+        if (!rounding.known) {
             size = 0;
             bool integers = rounding.whole;
             for (int64_t t = 0; t < n - at; ++t) {
@@ -333,9 +333,9 @@ class Block {
     std::vector<double> moves, gains;
 
     Block(double* scores, const int32_t* labels, const double* sizes, int64_t n, int64_t classes, bool joint,
-          bool tie_is_mistake, bool known, Rounding& rounding)
+          bool tie_is_mistake, Rounding& rounding)
         : scores(scores), labels(labels), sizes(sizes), n(n), classes(classes), joint(joint),
-          tie_is_mistake(tie_is_mistake), known(known), rounding(rounding), pending(size_t(classes)) {}
+          tie_is_mistake(tie_is_mistake), rounding(rounding), pending(size_t(classes)) {}
 
     int64_t size() const { return n; }
     size_t columns() const { return size_t(classes); }

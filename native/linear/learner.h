@@ -42,11 +42,17 @@ inline double mean_weight(double w, double u, double visits) {
                       std::numeric_limits<double>::max());
 }
 
-struct Learner {
-    // how it learns
+// How a learner decides and steps.
+struct UpdateRule {
     Rule rule = Rule::perceptron;
     bool tie_is_mistake = false;
     double margin = 0, C = 1, bias2 = 1;  // bias2 = 0: no bias
+};
+
+struct Learner : UpdateRule {
+    Learner() = default;
+    explicit Learner(const UpdateRule& how) : UpdateRule(how) {}
+
     // what it learns: weights[j * stride + c], owned by the caller
     int64_t classes = 2, stride = 1, features = 0;
     double *weights = nullptr, *bias = nullptr;
@@ -456,9 +462,13 @@ struct Learner {
         }
         double base = rule == Rule::perceptron ? 1.0 : step(row, label, rival), tau = sample_weight * base;
         if (!std::isfinite(tau)) return false;
-        bool finite = binary() ? move(row, 0, label ? tau : -tau, scores[0], slack)
-                               : move(row, label, tau, scores[label], slack) &
-                                     move(row, rival, -tau, scores[rival], slack);
+        bool finite;
+        if (binary()) {
+            finite = move(row, 0, label ? tau : -tau, scores[0], slack);
+        } else {
+            finite = move(row, label, tau, scores[label], slack);
+            finite &= move(row, rival, -tau, scores[rival], slack);
+        }
         ++updates;
         step_sum += base;
         drift_on(row, base, tau);

@@ -314,15 +314,12 @@ class OnlineLearner {
     }
 
   public:
-    OnlineLearner(Rule rule, bool tie_is_mistake, double margin, double C, bool fit_intercept, bool average,
-                  std::optional<int> hash_bits, uint64_t seed, std::optional<nb::list> classes,
-                  nb::object precedes)
-        : precedes(precedes), average(average), x(hash_bits, seed) {
-        learner.rule = rule;
-        learner.tie_is_mistake = tie_is_mistake;
-        learner.margin = margin;
-        learner.C = C;
-        learner.bias2 = fit_intercept ? 1 : 0;
+    using Precedes = nb::typed<nb::callable, bool(nb::any, nb::any)>;
+    using Objects = nb::typed<nb::list, nb::any>;
+
+    OnlineLearner(const UpdateRule& rule, Precedes precedes, bool average, std::optional<int> hash_bits,
+                  uint64_t seed, std::optional<Objects> classes)
+        : learner(rule), precedes(precedes), average(average), x(hash_bits, seed) {
         learner.norm2.assign(1, 0.0);
         bias.assign(1, 0.0);
         if (average) bias_sums.assign(1, 0.0);
@@ -432,7 +429,7 @@ class OnlineLearner {
     }
 
     // Pairs (x, y) from an iterable. A refused one is named by its position; those before it stay.
-    void learn_many(nb::iterable pairs) {
+    void learn_many(nb::typed<nb::iterable, nb::any> pairs) {
         int64_t position = 0;
         for (nb::handle pair : pairs) {
             try {
@@ -465,13 +462,13 @@ class OnlineLearner {
     void clear() { std::vector<Label>().swap(labels); }
 
     // ---- what it holds -----------------------------------------------------------------------
-    nb::list classes() const {
+    Objects classes() const {
         const std::vector<Label> now = labels;  // the collector may run code of others while a list is filled
         nb::list out;
         for (const Label& y : now) out.append(y.object);
         return out;
     }
-    nb::list names() const {
+    nb::typed<nb::list, nb::str> names() const {
         const std::vector<nb::object> now = x.table.held();
         nb::list out;
         for (const nb::object& name : now) out.append(name);
@@ -503,7 +500,8 @@ class OnlineLearner {
     }
 
     // Of one moment: all is copied before the first container is made, which may run code of others.
-    nb::dict get_state(bool sparse) const {
+    using State = nb::typed<nb::dict, nb::str, nb::any>;
+    State get_state(bool sparse) const {
         struct Part {
             const char* name;
             bool sparse;
@@ -572,7 +570,7 @@ class OnlineLearner {
     }
 
     // Into a learner just made with the same parameters.
-    void set_state(nb::dict s) {
+    void set_state(State s) {
         std::vector<Label> given;
         for (nb::handle y : nb::cast<nb::list>(s["classes"])) {
             Py_hash_t hash = PyObject_Hash(y.ptr());

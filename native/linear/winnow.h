@@ -18,11 +18,11 @@
 namespace novikoff {
 
 struct Winnow {
-    int32_t* exponents;
-    const double* table;  // 2 reach + 2 numbers: 0, alpha^-reach, ..., alpha^reach
-    int32_t reach;
-    double theta;
-    bool balanced, eliminates;
+    int32_t* exponents = nullptr;
+    const double* table = nullptr;  // 2 reach + 2 numbers: 0, alpha^-reach, ..., alpha^reach
+    int32_t reach = 0;
+    double theta = 0;
+    bool balanced = false, eliminates = false;
     int64_t promotions = 0, demotions = 0;
     Fallbacks fallbacks;
 

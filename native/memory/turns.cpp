@@ -119,16 +119,23 @@ struct ToRead {
 void bind_turns(nb::module_& m) {
     nb::class_<ToLearn>(m, "ToLearn", "A turn to learn, as a context.")
         .def("__enter__", [](ToLearn& t) { t.state->learn(); })
-        .def("__exit__", [](ToLearn& t, nb::args) { t.state->learned(); });
+        .def(
+            "__exit__", [](ToLearn& t, nb::args) { t.state->learned(); },
+            nb::sig("def __exit__(self, *args: object) -> None"));
     nb::class_<ToRead>(m, "ToRead", "A turn to read, as a context.")
         .def("__enter__", [](ToRead& t) { t.state->read(); })
-        .def("__exit__", [](ToRead& t, nb::args) { t.state->have_read(); });
+        .def(
+            "__exit__", [](ToRead& t, nb::args) { t.state->have_read(); },
+            nb::sig("def __exit__(self, *args: object) -> None"));
     nb::class_<Turns>(m, "Turns", "Whose turn it is with one object; see novikoff/training/turns.py.")
         .def(nb::init<>())
         .def_prop_ro("learning", [](Turns& t) { return ToLearn{t.state}; })
         .def_prop_ro("reading", [](Turns& t) { return ToRead{t.state}; })
-        .def("__reduce__", [](nb::handle) {  // a copy is nobody's yet, and of whichever build it comes to
-            return nb::make_tuple(nb::module_::import_("novikoff.training.turns").attr("fresh"),
-                                  nb::make_tuple());
-        });
+        .def(
+            "__reduce__",
+            [](nb::handle) {  // a copy is nobody's yet, and of whichever build it comes to
+                return nb::make_tuple(nb::module_::import_("novikoff.training.turns").attr("fresh"),
+                                      nb::make_tuple());
+            },
+            nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
 }

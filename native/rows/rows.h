@@ -217,8 +217,8 @@ struct SparseRow {
             e += double(x[k + 3]) * w[index[k + 3]];
             k += 4;
         };
-        // spread out, so that none has to wait
-        for (const int64_t both = std::min(n, n_ahead); k + 4 <= both;) {
+        const int64_t both = std::min(n, n_ahead);
+        while (k + 4 <= both) {  // spread out, so that none has to wait
             for (int64_t l = k; l < k + 4; ++l) __builtin_prefetch(w + uint64_t(ahead[l]));
             four();
         }

@@ -3,26 +3,9 @@
 
 #include "memory/fork_safe.h"
 #include "tagging/bind_sentences.h"
+#include "text/python_text.h"
 
 namespace {
-
-std::string_view utf8(nb::handle text, const char* what) {
-    Py_ssize_t n;
-    const char* const p = PyUnicode_Check(text.ptr()) ? PyUnicode_AsUTF8AndSize(text.ptr(), &n) : nullptr;
-    if (!p && !PyErr_Occurred()) throw nb::type_error(what);
-    if (!p) throw nb::python_error();
-    return {p, size_t(n)};
-}
-
-nb::object text_of(std::string_view s) {
-    return nb::steal(PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), nullptr));
-}
-
-nb::list texts_of(const std::vector<std::string>& texts) {
-    nb::list out;
-    for (const std::string& text : texts) out.append(text_of(text));
-    return out;
-}
 
 int32_t numbered(Vocabulary& values, std::string_view text) { return int32_t(values.number(text)); }
 
@@ -94,9 +77,9 @@ SentenceFormat format_of(const std::string& kind, int32_t width, std::vector<int
 
 // Python's sentences: a token is a str (the only column), a sequence of str, or a dict of them.
 Tokens tokens_from(nb::handle sentences, const Index& index, const std::vector<int32_t>& places,
-                   const nb::list& names) {
+                   const Strings& names) {
     const size_t k = size_t(index.columns);
-    if (places.size() != k || nb::len(names) != k)
+    if (places.size() != k || names.size() != k)
         throw std::invalid_argument("a place and a name for each column");
     Tokens out(k);
     constexpr int32_t nowhere = std::numeric_limits<int32_t>::max();
@@ -185,10 +168,14 @@ void load(Index& index, const std::vector<std::vector<std::string>>& values,
             throw std::invalid_argument("a template has too many features");
 }
 
-nb::tuple handed(Tokens& tokens, Expanded& out) {
+// What the functions of a column give, by domain: a str or None for each text.
+using Results = nb::typed<nb::dict, int, nb::typed<nb::list, std::optional<nb::str>>>;
+using Handed = std::tuple<Made<int64_t>, Made<int64_t>, Made<int32_t>>;
+
+Handed handed(Tokens& tokens, Expanded& out) {
     Growing<int64_t> starts;
     starts.append(tokens.starts);
-    return nb::make_tuple(hand_over(starts), hand_over(out.indptr), hand_over(out.ids));
+    return std::make_tuple(hand_over(starts), hand_over(out.indptr), hand_over(out.ids));
 }
 
 }  // namespace
@@ -208,7 +195,7 @@ void bind_templates(nb::module_& m) {
         .def(
             "tokens",
             [](const Index& index, nb::handle sentences, const std::vector<int32_t>& places,
-               const nb::list& names) { return tokens_from(sentences, index, places, names); },
+               const Strings& names) { return tokens_from(sentences, index, places, names); },
             nb::arg("sentences"), nb::arg("places"), nb::arg("names"),
             "Sentences of Python objects as numbers.")
         .def(
@@ -216,12 +203,12 @@ void bind_templates(nb::module_& m) {
             [](Index& index, int32_t column, Tokens& tokens) {
                 index.check(tokens);
                 if (index.domain(column).derived) throw std::invalid_argument("there is no such column");
-                return texts_of(index.alone([&] { return index.waiting(size_t(column), tokens); }));
+                return index.alone([&] { return index.waiting(size_t(column), tokens); });
             },
             nb::arg("column"), nb::arg("tokens"), "A column's texts whose functions are not worked out yet.")
         .def(
             "derive",
-            [](Index& index, int32_t column, const nb::list& texts, const nb::dict& results) {
+            [](Index& index, int32_t column, const Strings& texts, const Results& results) {
                 std::vector<nb::tuple> kept;  // what the views look at, whatever becomes of the lists
                 auto views = [&](nb::handle list) {
                     TemplateIndex::Texts out;
@@ -246,7 +233,7 @@ void bind_templates(nb::module_& m) {
             "What the functions of a column give for these texts, by domain: a str, or None.")
         .def(
             "expand",
-            [](Index& index, Tokens& tokens, bool grow, int64_t memory) -> std::optional<nb::tuple> {
+            [](Index& index, Tokens& tokens, bool grow, int64_t memory) -> std::optional<Handed> {
                 index.check(tokens);
                 Expanded out;
                 if (!index.alone(
@@ -260,7 +247,7 @@ void bind_templates(nb::module_& m) {
         .def(
             "expand_hashed",
             [](Index& index, Tokens& tokens, int bits, uint64_t seed,
-               int64_t memory) -> std::optional<nb::tuple> {
+               int64_t memory) -> std::optional<Handed> {
                 if (bits < 1 || bits > 30) throw std::invalid_argument("hash_bits must be from 1 to 30");
                 index.check(tokens);
                 Expanded out;
@@ -275,7 +262,7 @@ void bind_templates(nb::module_& m) {
         .def(
             "names",
             [](const Index& index, const Order& features) {
-                return texts_of(index.alone([&] {
+                return index.alone([&] {
                     std::vector<std::string> out;
                     for (size_t i = 0; i < features.shape(0); ++i) {
                         const int64_t f = features.data()[i];
@@ -284,18 +271,18 @@ void bind_templates(nb::module_& m) {
                         out.push_back(index.name(f));
                     }
                     return out;
-                }));
+                });
             },
             nb::arg("features"), "What features are called.")
         .def(
             "values",
             [](const Index& index, int32_t domain) {
                 const Domain& d = index.domain(domain);
-                return texts_of(index.alone([&] {
+                return index.alone([&] {
                     std::vector<std::string> out;
                     for (int64_t i = 0; i < d.kept; ++i) out.emplace_back(d.values.list[i]);
                     return out;
-                }));
+                });
             },
             nb::arg("domain"), "The values that features may have, in order.")
         .def(
@@ -314,9 +301,9 @@ void bind_templates(nb::module_& m) {
                     order.append(index.order());
                     for (size_t k = 0; k < rows.size(); ++k) rows[k].append(index.templates[k].rows);
                 });
-                nb::list out;
-                for (Growing<int32_t>& table : rows) out.append(hand_over(table));
-                return nb::make_tuple(hand_over(order), out);
+                std::vector<Made<int32_t>> out;
+                for (Growing<int32_t>& table : rows) out.push_back(hand_over(table));
+                return std::make_tuple(hand_over(order), std::move(out));
             },
             "(the template of each feature, the values of each template's features).")
         .def(

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/variant.h>
 
 #include "binding.h"
 #include "hand_over.h"
 #include "text/lines.h"
+#include "text/python_text.h"
 
 inline constexpr const char* label_kinds[] = {"", "number", "text", "none"};
 
+// How lines are read, from words.
 inline LineOptions line_options(const std::string& label, const std::string& kind, bool skip_bad,
                                 bool round) {
     if (label != "required" && label != "optional")
@@ -21,7 +24,7 @@ inline LineOptions line_options(const std::string& label, const std::string& kin
 // The memory of a Growing as an array that has it for its own.
 struct HandOver {
     template <class T>
-    nb::object operator()(Growing<T>& g) const {
+    Made<T> operator()(Growing<T>& g) const {
         return hand_over(g);
     }
 };
@@ -30,22 +33,20 @@ struct HandOver {
 struct Show {
     nb::handle owner;  // of names
     template <class T>
-    nb::object operator()(Growing<T>& g) const {
+    Made<T> operator()(Growing<T>& g) const {
         return alias(g);
     }
 };
 
 // Labels as an array of numbers; or, when they are text, their codes and the different ones; or None.
+using TextLabels = std::tuple<Made<int32_t>, std::vector<std::string>>;
+using RowLabels = std::optional<std::variant<Made<double>, TextLabels>>;
+
 template <class Give>
-nb::object label_array(Lines& rows, const Give& give) {
+RowLabels label_array(Lines& rows, const Give& give) {
     if (rows.kind == LabelKind::number) return give(rows.labels);
-    if (rows.kind != LabelKind::text) return nb::none();
-    nb::list texts;
-    for (int64_t i = 0; i < rows.label_values.size(); ++i) {
-        const std::string_view text = rows.label_values.list[i];
-        texts.append(nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), nullptr)));
-    }
-    return nb::make_tuple(give(rows.label_codes), texts);
+    if (rows.kind != LabelKind::text) return std::nullopt;
+    return TextLabels(give(rows.label_codes), texts_of(rows.label_values.list));
 }
 
 // `arrays(rows, give)` makes the tuple of arrays that the parser gives.

@@ -83,9 +83,10 @@ class MonotoneConjunction(Kernel):
         rows, packed = pack(X), pack(supports)
         whole, out = alpha.astype(np.int64), np.zeros((rows.n, alpha.shape[1]))
 
+        native = _core.ConjunctionScores(packed, whole, bool(self.offset), divisor)
+
         def add(begin: int) -> None:
-            end = min(begin + size, rows.n)
-            _core.conjunction_scores(rows, packed, whole, bool(self.offset), divisor, begin, end, out)
+            native.scores(rows, begin, min(begin + size, rows.n), out)
 
         size = _rows_at_once(packed.n)
         in_parallel(add, range(0, rows.n, size), threads(n_jobs))
@@ -105,10 +106,10 @@ class MonotoneConjunction(Kernel):
         rows, packed, small = pack(X), pack(supports), moves.astype(np.int8)
         out = np.zeros((rows.n, moves.shape[1]))
 
+        native = _core.ConjunctionVotes(packed, used, small, survived, joint, bool(self.offset))
+
         def add(begin: int) -> None:
-            end = min(begin + size, rows.n)
-            bias = bool(self.offset)
-            _core.conjunction_votes(rows, packed, used, small, survived, joint, bias, begin, end, out)
+            native.vote(rows, begin, min(begin + size, rows.n), out)
 
         size = _rows_at_once(len(used))
         in_parallel(add, range(0, rows.n, size), threads(n_jobs))

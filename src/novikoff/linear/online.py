@@ -131,16 +131,12 @@ class OnlinePerceptron(_core.OnlineLearner):
         self.ties = ties
         check_parameters(self, self._names_of_parameters)
         super().__init__(
-            rule,
-            ties == "mistake",
-            float(margin),
-            float(C),
-            bool(fit_intercept),
+            _core.Rule(rule, ties == "mistake", float(margin), float(C), float(bool(fit_intercept))),
+            precedes,
             bool(average),
             hash_bits,
             seed,
             None if classes is None else list(classes),
-            precedes,
         )
 
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:

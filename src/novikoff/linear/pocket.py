@@ -262,11 +262,10 @@ class Filling(Learner):
     def visit(self, visit: Visit) -> None:
         """Learn from these rows, and look at weights whenever they have the longest run."""
         native, streak, at = self.learner.native, self.streak, visit.begin
+        examples = _core.Examples(visit.rows, visit.labels, visit.weights, visit.order)
         while at < visit.end:
             before = native.visits
-            problem, row = _core.pocket_epoch(
-                native, streak, visit.rows, visit.labels, visit.weights, visit.order, at, visit.end, False
-            )
+            problem, row = _core.pocket_epoch(native, streak, examples, at, visit.end)
             raise_problem(problem, row, visit.X, native.largest_row)
             at += native.visits - before
             if streak.looked or streak.run <= streak.longest:
@@ -290,17 +289,8 @@ class Filling(Learner):
         known = native.seen, native.filter
         for visit in self.examples.each():
             weights = visit.weights if by_weight else None
-            problem, row, total = _core.add_errors(
-                native,
-                visit.rows,
-                visit.labels,
-                weights,
-                visit.order,
-                visit.begin,
-                visit.end,
-                limit,
-                total,
-            )
+            examples = _core.Examples(visit.rows, visit.labels, weights, visit.order)
+            problem, row, total = _core.add_errors(native, examples, visit.begin, visit.end, limit, total)
             raise_problem(problem, row, visit.X)
         if known[0] != native.seen:
             native.seen = known[0]

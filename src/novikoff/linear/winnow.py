@@ -190,7 +190,7 @@ class Winnow(RowClassifier):
         """X, checked: finite, in order, and not negative where weights are plain."""
         learner = Weights(2, X.shape[1], Settings())
         try:
-            problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
+            problem, row, _ = _core.scan(learner.native, _core.Examples(rows_of(X)), 0, X.shape[0])
             raise_problem(problem, row, X)
         except UnsortedIndices:
             return self._finite(in_order(X))
@@ -222,16 +222,13 @@ class Winnow(RowClassifier):
 
     def _pass(self, visits: Iterator[Visit]) -> Epoch:
         """One visit to every row; what it came to."""
-        table = self._powers
+        native = _core.Winnow(self._powers, self.threshold_, bool(self.balanced), bool(self.eliminate))
         total = np.zeros(2, dtype=np.int64)
         for visit in visits:
             for c, exponents in enumerate(self.exponents_):
                 labels = visit.labels if len(self.exponents_) == 1 else (visit.labels == c).astype(np.int32)
-                theta, eliminate = self.threshold_, bool(self.eliminate)
-                place = visit.order, visit.begin, visit.end
-                total += _core.winnow_epoch(
-                    exponents, table, theta, bool(self.balanced), eliminate, visit.rows, labels, *place
-                )
+                examples = _core.Examples(visit.rows, labels, order=visit.order)
+                total += native.epoch(exponents, examples, visit.begin, visit.end)
         promotions, demotions = (int(count) for count in total)
         mistakes = promotions + demotions
         self.n_mistakes_ += mistakes
@@ -265,11 +262,10 @@ class Winnow(RowClassifier):
         """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
         with turns_of(self).reading:
             X = self._finite(self._checked(X))
-            scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers
+            scores, rows = np.empty((len(self.exponents_), X.shape[0])), rows_of(X)
+            native = _core.Winnow(self._powers, self.threshold_, bool(self._fixed[1]))
             for exponents, out in zip(self.exponents_, scores, strict=True):
-                _core.winnow_scores(
-                    exponents, table, self.threshold_, bool(self._fixed[1]), rows, 0, X.shape[0], out
-                )
+                native.scores(exponents, rows, 0, X.shape[0], out)
             return scores[0] if len(scores) == 1 else scores.T
 
     def predict(self, X: Any) -> Any:

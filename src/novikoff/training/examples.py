@@ -156,13 +156,15 @@ class ArrayExamples(Examples):
     def add_to(self, digest: _core.Digest) -> None:
         """All rows that are learned from, without learning."""
         for visit in self.each():
-            digest.add(visit.rows, visit.labels, visit.weights, visit.order, visit.begin, visit.end)
+            digest.add(
+                _core.Examples(visit.rows, visit.labels, visit.weights, visit.order), visit.begin, visit.end
+            )
 
     def aside(self) -> Seen:
         if self.held_out is None:
             return Seen()
         digest = _core.Digest()
-        digest.add(self.rows, self.labels, self.weights, self.held, 0, len(self.held))
+        digest.add(_core.Examples(self.rows, self.labels, self.weights, self.held), 0, len(self.held))
         return Seen.of(digest)
 
     def errors(self, model: Model) -> int:
