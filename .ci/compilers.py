@@ -1,7 +1,7 @@
-"""Compile the core with every warning an error, by g++ and by clang++ where it is installed: part of `make lint`.
+"""Check the core for warnings, which are errors here, with g++ and clang++: part of `make lint`.
 
-The commands are those of the build, once for any processor and once for those with AVX2, but no code is generated.
-Where clang++ is not installed, that is said, and no error.
+The commands are those of the build, for any processor and for those with AVX2, but no code is generated.
+Where clang++ is not installed, the program says so and checks with g++ alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 def commands(compiler: str, folder: str) -> dict[tuple[str, ...], Path]:
-    """How this compiler would compile each file of ours, and from which folder, in words."""
+    """How the build would compile each of our files with this compiler, as words, without its output."""
     subprocess.run(
         [
             *("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
@@ -46,7 +46,7 @@ def commands(compiler: str, folder: str) -> dict[tuple[str, ...], Path]:
 
 
 def check(compiler: str) -> list[str]:
-    """What this compiler says of all files."""
+    """What this compiler finds in all files."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def compiled(words: tuple[str, ...]) -> str:

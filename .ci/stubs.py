@@ -3,7 +3,7 @@
     python .ci/stubs.py            write it: `make stubs`
     python .ci/stubs.py --check    whether it is up to date: part of `make lint`
 
-It is checked with the nanobind of constraints.txt only: another version may write the same types in other words.
+It is checked with the nanobind of constraints.txt only: other versions may write the same types differently.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 
 import nanobind.stubgen
-
 import novikoff._core_base
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +31,11 @@ INSTRUCTIONS: str
 
 '''
 ARRAYS = {"float64": "Floats", "int32": "Labels", "int64": "Order"}
+ARRAY = re.compile(r"Annotated\[NDArray(\[numpy\.(?P<element>\w+)\])?, dict\((\([^()]*\)|[^()])*\)\]")
+GETTER_AND_SETTER = re.compile(
+    r"    @property\n    def (\w+)\(self\) -> (.+): \.\.\.\n\n"
+    r"    @\1\.setter\n    def \1\(self, \w+: .+, /\) -> None: \.\.\.\n"
+)
 ONE = {  # methods that bypass nanobind, since they are called for each example
     "predict_one": "x: dict[Any, Any]) -> Any",
     "score_one": "x: dict[Any, Any]) -> Any",
@@ -54,22 +58,16 @@ def generated() -> str:
     )
     maker.put(novikoff._core_base)
     text = maker.get()
-    text = re.sub(
-        r"Annotated\[NDArray(\[(numpy|np)\.(?P<element>\w+)\])?, dict\((\([^()]*\)|[^()])*\)\]", array, text
-    )
-    text = re.sub(  # a getter and a setter of the same type
-        r"    @property\n    def (\w+)\(self\) -> (.+): \.\.\.\n\n    @\1\.setter\n    def \1\(self, \w+: .+, /\) -> None: \.\.\.\n",
-        r"    \1: \2\n",
-        text,
-    )
+    text = ARRAY.sub(array, text)
+    text = GETTER_AND_SETTER.sub(r"    \1: \2\n", text)
     text = re.sub(r"(    \w+: .+\n)\n(?=    \w+: )", r"\1", text)
     for name, rest in ONE.items():
-        text = text.replace(f"    {name}: types.MethodDescriptorType = ...", f"    def {name}(self, {rest}: ...")
+        text = text.replace(f"{name}: types.MethodDescriptorType = ...", f"def {name}(self, {rest}: ...")
     first = re.search(r"^(def|class) ", text, re.MULTILINE)
     assert first is not None
     imports = text[: first.start()].strip() + "\nfrom collections.abc import Hashable\n"
     imports = imports.replace("import numpy\n", "import numpy as np\n")
-    imports = re.sub(r"^from typing import .*", "from typing import Annotated, Any, overload", imports, flags=re.M)
+    imports = re.sub(r"(?m)^from typing import .*", "from typing import Any, overload", imports)
     text = HEAD.format(imports=imports) + text[first.start() :]
     for command in (["check", "--fix", "--select", "F401,I,PYI,UP"], ["format"]):
         text = subprocess.run(

@@ -39,7 +39,7 @@ class Rows {
                  SparseRows<float, int64_t>, SparseRows<double, int32_t>, SparseRows<double, int64_t>>
         view;
     std::vector<nb::object> owners;
-    // our own: what they were when checked is what is used, whoever writes to the array
+    // our own copy: what was checked is what is used, whoever writes to the array later
     std::vector<int64_t> pointers;
 
     template <class T>
@@ -126,7 +126,7 @@ inline const char* name(Problem p) {
 using Report = std::tuple<std::string, int64_t>;
 inline Report report(const Outcome& o) { return {name(o.problem), o.row}; }
 
-// f(object), of an object that says who uses it.
+// f(object), for an object that keeps track of who uses it.
 template <class C, class F>
 auto reads(F f) {
     return [f](const C& object) {
@@ -135,7 +135,7 @@ auto reads(F f) {
     };
 }
 
-// A number of such an object, to be read and set.
+// A number of such an object, as an attribute that can be read and set.
 template <class C, class Base, class T>
 void guarded(nb::class_<C>& c, const char* name, T Base::* member) {
     c.def_prop_rw(name, reads<C>([member](const C& object) { return object.*member; }),

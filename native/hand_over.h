@@ -37,8 +37,8 @@ Made<T> hand_over(Growing<T>& g) {
     return array_of(g.release(), n);
 }
 
-// What g holds now, in memory that is also the array's: g may write something else to it, but neither frees
-// nor moves it before the array has gone.
+// What g holds now, in memory shared with the array: g may overwrite it, but neither frees
+// nor moves it while the array exists.
 template <class T>
 Made<T> alias(Growing<T>& g) {
     static T nothing{};

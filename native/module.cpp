@@ -28,7 +28,7 @@ void bind_turns(nb::module_&);
 NB_MODULE(NOVIKOFF_MODULE, m) {
     m.doc() = "The native loops of novikoff: see native/ for the mathematics above each of them.";
 
-    nb::set_leak_warnings(false);  // objects that outlive the interpreter's last moments are no news to users
+    nb::set_leak_warnings(false);  // users can do nothing about objects that outlive the interpreter
 
     m.def(
         "runs_v3",

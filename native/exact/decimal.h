@@ -1,4 +1,4 @@
-// Decimal numbers in text, correctly rounded, without a read outside the text.
+// Decimal numbers in text, correctly rounded, without reading outside the text.
 //
 // Digits are read eight at a time in one 64-bit word ("SIMD within a register"): whether a byte is a digit,
 // how many there are, and their value come from a few additions and multiplications of the whole word, so
@@ -42,7 +42,7 @@ inline unsigned first_byte(uint64_t marks) { return unsigned(__builtin_ctzll(mar
 
 // The first n bytes of w, 1 to 8 digits, as a number: neighbours are joined to pairs, fours, eights.
 inline uint64_t leading(uint64_t w, unsigned n) {
-    w <<= 64 - 8 * n;  // zero bytes in front count as zeros
+    w <<= 64 - 8 * n;  // leading zero bytes count as zeros
     w = (w & 0x0F0F0F0F0F0F0F0Full) * 2561 >> 8;
     w = (w & 0x00FF00FF00FF00FFull) * 6553601 >> 16;
     return (w & 0x0000FFFF0000FFFFull) * 42949672960001ull >> 32;
@@ -69,7 +69,7 @@ enum class Decimal { good, malformed, too_large, inexact };
 // Whether a double holds an integer: at most 53 bits from its highest to its lowest.
 inline bool holds(uint64_t m) { return m >> 53 < (m & (~m + 1)) || m == 0; }
 
-// The same of digits, without zeros in front, whose nearest double is known.
+// The same for digits, without leading zeros, whose nearest double is known.
 inline bool holds(const char* first, const char* last, double nearest) {
     if (last - first <= 19) {
         uint64_t m = 0;
@@ -117,7 +117,7 @@ inline Decimal decimal(const char*& p, const char* end, double& out) {
         const char* const power = p;
         int64_t e = 0;
         for (; at(p, end) >= '0' && at(p, end) <= '9'; ++p)
-            // larger ones are out of range with any digits
+            // larger ones are out of range whatever the digits
             if (e < (int64_t(1) << 52)) e = e * 10 + (*p - '0');
         if (p == power) return Decimal::malformed;
         exponent += down ? -e : e;
@@ -178,9 +178,9 @@ inline uint64_t blanks(uint64_t w) { return (w - 0x2121212121212121ull) & ~w & 0
 inline uint64_t word_before(const char* end) { return word(end - 8, end); }
 
 struct DecimalTables {
-    alignas(16) uint8_t closing[17][16];  // how bytes move when the one at this place, a point, goes
+    alignas(16) uint8_t closing[17][16];  // how bytes move when the one at this place, a point, is removed
     alignas(16) uint8_t last[17][16];     // the last n bytes
-    double power[2][17];                  // of ten, for a point at this place; and negative
+    double power[2][17];                  // powers of ten, for a point at this place; and negative ones
     constexpr DecimalTables() : closing(), last(), power() {
         for (int q = 0; q <= 16; ++q)
             for (int i = 0; i < 16; ++i) {

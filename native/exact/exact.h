@@ -22,7 +22,7 @@ constexpr double kUnit = 0x1p-53;  // u, the unit roundoff of binary64
 
 // How often a decision needed more than the plain floating-point sum.
 struct Fallbacks {
-    int64_t compensated = 0;  // settled by engine 1, or passed on by it
+    int64_t compensated = 0;  // settled by engine 1, or passed on to engine 2
     int64_t accumulator = 0;  // settled by engine 2
 };
 

@@ -21,7 +21,7 @@ using Random = std::mt19937_64;
 
 size_t below(Random& random, size_t n) { return n ? size_t(random() % n) : 0; }
 
-// A few bytes changed, cut out, doubled, or put in from another text or from what parsers stumble over.
+// Changes, cuts or doubles a few bytes, or inserts some of another text or of what parsers stumble over.
 std::string mutated(std::string text, const std::vector<std::string>& others, Random& random) {
     static const std::string odd[] = {":",
                                       " ",

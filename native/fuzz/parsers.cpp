@@ -31,7 +31,7 @@ void require(bool holds, const char* what) {
     std::abort();
 }
 
-// A copy with nothing around it.
+// A copy in memory of exactly its size.
 struct Exact {
     size_t size;
     std::unique_ptr<char[]> bytes;
@@ -225,7 +225,7 @@ TemplateIndex small_index() {
     add("f", {}, Where::last);
     return index;
 }
-// The function: a value's first byte, if it is no x.
+// The function: a value's first byte, unless it is x.
 void derive(TemplateIndex& index, Tokens& tokens) {
     const std::vector<std::string> texts = index.waiting(0, tokens);
     const TemplateIndex::Texts views(texts.begin(), texts.end());

@@ -23,7 +23,7 @@ class RowBudget : public Budgeted {
     mutable std::vector<std::unique_ptr<TakenRow>> idle;
 
   public:
-    // A row at hand for a thread that only reads. It is kept from call to call, since it has room for all
+    // A scratch row for a thread that only reads. It is kept from call to call, since it has room for all
     // columns.
     class Borrowed {
         const RowBudget& owner;
@@ -44,7 +44,7 @@ class RowBudget : public Budgeted {
     };
 
     SupportRows rows;
-    std::vector<int64_t> number;  // of each support, counted over all rows ever given
+    std::vector<int64_t> number;  // of each support, counted over all rows ever passed
 
     RowBudget(const BudgetRule& rule, const Kernel& kernel, bool sparse, int64_t features)
         : Budgeted(rule), rows(kernel, sparse, features) {}
@@ -89,7 +89,7 @@ class RowBudget : public Budgeted {
     }
 };
 
-// One line of coefficients a column, without the room between them; the mean's times the number of visits.
+// One line of coefficients per column, without padding; those of the mean times the number of visits.
 std::vector<double> lines(const Budgeted& b, bool averaged) {
     std::vector<double> out(size_t(b.columns * b.m));
     for (int64_t c = 0; c < b.columns; ++c)
@@ -104,7 +104,7 @@ using State = nb::typed<nb::dict, nb::str, nb::any>;
 
 State state_of(const Budgeted& b) {
     const Reading read(b.in_use);
-    nb::dict s;
+    State s;
     const size_t m = size_t(b.m), q = b.basis.size();
     std::vector<double> sums(size_t(b.columns) * m), factor(q * q);
     for (int64_t c = 0; c < b.columns; ++c) std::copy_n(b.sums.data() + c * b.room, m, sums.data() + c * b.m);
@@ -120,7 +120,7 @@ State state_of(const Budgeted& b) {
     return s;
 }
 
-// Into a learner just made.
+// For a learner that has just been made.
 void set_state(Budgeted& b, const State& s) {
     const auto alpha = nb::cast<Table<const double>>(s["alpha"]),
                sums = nb::cast<Table<const double>>(s["sums"]),
@@ -188,13 +188,13 @@ class DictReader : public DictRow {
         for (const auto& [j, v] : pairs) columns.push_back(j), numbers.push_back(v);
         return std::make_tuple(array_of(std::move(numbers)), array_of(std::move(columns)));
     }
-    void undo() {  // the names that the last dict has brought
+    void undo() {  // the names that the last dict added
         const Writing change(in_use);
         take_back();
     }
     Strings names() const {
         const std::vector<nb::object> now = table.held();
-        nb::list out;
+        Strings out;
         for (const nb::object& name : now) out.append(name);
         return out;
     }
@@ -233,7 +233,7 @@ void bind_budget(nb::module_& m) {
                 return b.decide(values.data(), label);
             },
             nb::arg("values"), nb::arg("label"),
-            "Whether a row with these kernel values is to be learned from.")
+            "Whether a row with these kernel values must be learned from.")
         .def(
             "update",
             [](Budgeted& b, const Floats& values, int32_t label, double self, int64_t same, double draw,
@@ -262,7 +262,7 @@ void bind_budget(nb::module_& m) {
                 const Reading read(b.in_use);
                 return array_of(lines(b, averaged), {size_t(b.columns), size_t(b.m)});
             },
-            nb::arg("averaged"), "A line a column; the mean's times the number of visits.")
+            nb::arg("averaged"), "One line per column; those of the mean times the number of visits.")
         .def("state", &state_of)
         .def("set_state", &set_state, nb::arg("state"))
         .def_prop_ro("needs_oldest",
@@ -359,7 +359,7 @@ void bind_budget(nb::module_& m) {
                 });
             },
             nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("averaged"), nb::arg("out"),
-            "Write the scores of a range of rows into `out`; the mean's times the number of visits.")
+            "Write the scores of a range of rows into `out`; those of the mean times the number of visits.")
         .def(
             "set_columns",
             [](RowBudget& b, int64_t d) {
@@ -409,7 +409,7 @@ void bind_budget(nb::module_& m) {
         .def(nb::init<std::optional<int>, uint64_t>(), nb::arg("hash_bits").none(), nb::arg("seed"))
         .def("read", &DictReader::read, nb::arg("x"), nb::arg("add"),
              "(values, columns); unknown names are added or left out.")
-        .def("undo", &DictReader::undo, "Take back the names that the last dict has brought.")
+        .def("undo", &DictReader::undo, "Remove the names that the last dict added.")
         .def("names", &DictReader::names)
         .def("add_names", &DictReader::add_names, nb::arg("names"))
         .def_prop_ro("columns", [](const DictReader& r) { return r.features(); });

@@ -1,9 +1,9 @@
-// Kernel perceptrons with a budget: at most B supports, whatever comes.
+// Kernel perceptrons with a budget: at most B supports, whatever they learn from.
 //
 // A score is s_c(x) = sum_j alpha_jc K(x, z_j) over the supports z_j; all columns c (one for two classes,
-// else one a class) share the supports, and the budget counts them once. On a mistake of a column (the sign
-// of s_c is not y_c) the perceptron adds y_c K(x, .). When x is a support already, or the budget is not yet
-// full, that is what happens. Otherwise, with k = (K(x, z_1), ..., K(x, z_B)):
+// otherwise one per class) share the supports, and the budget counts them once. On a mistake of a column (the
+// sign of s_c is not y_c) the perceptron adds y_c K(x, .). When x is a support already, or the budget is not
+// yet full, that is what happens. Otherwise, with k = (K(x, z_1), ..., K(x, z_B)):
 //
 //   projectron    Orabona, Keshet and Caputo 2008/2009: f <- f + y P K(x, .), P the orthogonal projection onto the span
 //                 of the supports: P K(x, .) = sum_j d_j K(z_j, .) with G d = k, G the supports' Gram matrix. Their
@@ -17,10 +17,10 @@
 //                 and phi is the largest in (0, 1] for which Psi(phi) + Q <= (15/32) M, where Q has the damage so far
 //                 and M the mistakes. They take K(x, x) <= 1; here f' is divided by the largest K(x, x) seen at an
 //                 update. With several columns, Psi, Q and M are sums over the columns and phi is one for all.
-//   oldest        the oldest support goes.
-//   random        Cavallanti, Cesa-Bianchi and Gentile 2007: one goes, drawn from all with equal chances.
+//   oldest        the oldest support is removed.
+//   random        Cavallanti, Cesa-Bianchi and Gentile 2007: one is removed, drawn uniformly.
 //
-// A support's age counts from its last update. G is kept as its Cholesky factor L, which grows by a row a
+// A support's age counts from its last update. G is kept as its Cholesky factor L, which grows by one row per
 // support in O(B^2), and unlike an inverse cannot drift: both solutions are backward stable. A support that
 // lies, but for 1e-8 of its square, in the span of those before gets no row in L: G stays well-conditioned,
 // and the span is the same.
@@ -52,7 +52,7 @@ inline Policy policy_named(const std::string& name) {
     throw std::invalid_argument("unknown policy '" + name + "'");
 }
 
-// sum_j a_j b_j, and on demand sum_j |a_j b_j|.
+// sum_j a_j b_j, and on request sum_j |a_j b_j|.
 template <bool Absolute>
 NOVIKOFF_INLINE double lanes16(const double* a, const double* b, int64_t n, double* absolute = nullptr) {
     Vec sum[4] = {}, size[4] = {};
@@ -75,7 +75,7 @@ NOVIKOFF_INLINE double lanes16(const double* a, const double* b, int64_t n, doub
     return total((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-struct Fit {  // how a row is to be learned
+struct Fit {  // how to learn a row
     double self = 0;  // K(x, x)
     int64_t same = -1;  // the support that it equals
     double draw = 0;  // in [0, 1), for 'random'
@@ -172,7 +172,7 @@ class Budgeted : public BudgetRule {
         basis.push_back(slot);
     }
 
-    // The steps of columns that are right by too little, now that |P K(x, .)|^2 is known.
+    // The steps of columns whose margin is too small, now that |P K(x, .)|^2 is known.
     void set_margin_steps(int32_t label, double projected) {
         for (int64_t c = 0; c < columns; ++c) {
             if (!in_margin[c]) continue;
@@ -262,7 +262,8 @@ class Budgeted : public BudgetRule {
   public:
     InUse in_use{"the learner"};
     int64_t m = 0, room = 0;  // supports, and places for them
-    std::vector<double> alpha, sums;  // a line a column, `room` places each; sums: visits before times steps
+    // one line per column, `room` places each; sums: visits before times steps
+    std::vector<double> alpha, sums;
     std::vector<int64_t> touched;  // the visit of a support's last update
     std::vector<double> factor;  // L, column after column, `room` places each
     std::vector<int64_t> basis;  // the supports that have a row in L

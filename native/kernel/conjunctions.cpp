@@ -13,8 +13,8 @@ void check_same(const Bits& a, const Bits& b) {
     if (a.d != b.d) throw std::invalid_argument("rows and supports have different numbers of columns");
 }
 
-// Only `push` is called by several threads at once, for other rows each: it shares what all other calls have
-// alone.
+// Only `push` is called by several threads at once, each for its own rows: it shares what all other calls
+// have alone.
 struct PyConjunctionLearner : ConjunctionLearner {
     InUse in_use{"the learner"};
     using ConjunctionLearner::ConjunctionLearner;

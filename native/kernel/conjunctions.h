@@ -176,7 +176,7 @@ class ConjunctionLearner {
     std::vector<int32_t> column;
     std::vector<int64_t> factor;
     int64_t total = 0;  // of |factor|, for any one column at most
-    std::vector<__int128> norm2;     // |w|^2 of each column, `width` digits a number
+    std::vector<__int128> norm2;     // |w|^2 of each column, `width` digits per number
     int64_t width = 1;
 
     int64_t length(int64_t i) const { return digits_for(rows.ones(i)); }
@@ -260,7 +260,8 @@ class ConjunctionLearner {
     int64_t n_columns() const { return columns; }
     int64_t updates() const { return int64_t(first.size()) - 1; }
 
-    // What was learned before, from other rows: alpha has a line a support. Norms are counted from here on.
+    // What was learned before, from other rows: alpha has one line per support. Norms are counted from here
+    // on.
     void begin_with(const Bits& earlier, const int64_t* alpha) {
         if (earlier.d != rows.d)
             throw std::invalid_argument("rows and supports have different numbers of columns");
@@ -313,7 +314,7 @@ class ConjunctionLearner {
         }
         return t;
     }
-    // One update as given: moves has a number a column.
+    // One update as given: moves has one number per column.
     void move(int64_t i, int64_t count, const int64_t* moves) {
         catch_up(i);
         for (int64_t c = 0; c < columns; ++c)
@@ -361,7 +362,7 @@ class ConjunctionLearner {
 };
 
 // ---- predicting ----------------------------------------------------------------------------------
-// The scores of a row by coefficients that may be large (sums of visits): 128 bits a digit. All are divided
+// The scores of a row by coefficients that may be large (sums of visits): 128 bits per digit. All are divided
 // by `divisor`, and those of a row that would pass 2^1000 by one power of two. Signs are exact, and the exact
 // winner, the first of those tied, is the first largest number.
 class ConjunctionScores {

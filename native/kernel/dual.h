@@ -39,10 +39,10 @@ class Coefficients {
             begin.push_back(terms.size());
         }
     }
-    // To the scores of some rows, the first of them row t; `line` numbers from one row's values to the
-    // next's.
+    // Adds to the scores of some rows, the first being row t; `line` numbers lie between one row's values and
+    // the next's.
     void add(const double* values, int64_t line, int64_t t, int64_t rows, double* scores) const {
-        // one sum waits for its own last step: four side by side do not
+        // each step of a sum waits for the one before; four sums side by side do not
         for (int64_t r = 0; r < rows; r += 4) {
             const int64_t count = std::min<int64_t>(4, rows - r);
             const double* at[4];
@@ -68,7 +68,7 @@ class Coefficients {
 
 // ---- voting --------------------------------------------------------------------------------------
 // Votes of the hypotheses of one class on rows of kernel values (Freund and Schapire 1999): after update k
-// the score is s_k = s_{k-1} + step_k K(x, z_k), step_k = +1 or -1, and it votes survived[k] times for its
+// the score is s_k = s_{k-1} + step_k K(x, z_k), step_k = +1 or -1, and it casts survived[k] votes for its
 // sign, where sign(0) = +1. Four rows go side by side. out[r * step] += sum_k survived[k] sign(s_k), with s_0
 // = 0 at first.
 //
@@ -234,8 +234,8 @@ class Rounding {
 };
 
 // ---- deciding ------------------------------------------------------------------------------------
-// Visits to a block of rows whose scores by all updates before it are known: a column a class (one for two
-// classes). An update adds its kernel values to the scores of the rows to come. It stops where it needs
+// Visits to a block of rows whose scores by all updates before it are known: one column per class (one for
+// two classes). An update adds its kernel values to the scores of the rows to come. It stops where it needs
 // something: a decision that is too close for floats, or kernel values.
 class Block {
   public:
@@ -249,7 +249,7 @@ class Block {
     int64_t n, classes;
     bool joint, tie_is_mistake;
     Rounding& rounding;
-    std::vector<double> pending;  // the move of the row at hand, when it has been decided
+    std::vector<double> pending;  // the move of the current row, once it has been decided
     bool decided = false;
     std::vector<int64_t> given;  // the rows whose values have been, ...
     std::vector<double> values;  // ... side by side, from row `from` on
@@ -343,7 +343,7 @@ class Block {
         return joint ? judge_jointly(t, move) : judge_apart(t, move);
     }
 
-    // Go on until the block is done, so many updates have been made, or something is needed for row `at`.
+    // Continues until the block is done, `limit` updates have been made, or row `at` needs something.
     Stop visit(int64_t limit) {
         for (; at < n && int64_t(places.size()) < limit; ++at) {
             if (!decided) {
@@ -361,7 +361,7 @@ class Block {
         return Stop::done;
     }
 
-    // How row `at` moves the scores, decided elsewhere: null if it is right.
+    // How row `at` moves the scores, as decided by the caller: null if it is right.
     void decide(const double* move) {
         decided = move != nullptr;
         if (decided) std::copy(move, move + classes, pending.begin());

@@ -38,7 +38,7 @@ void add_scores(const Panel& panel, const Rows& rows, int64_t begin, int64_t end
             throw std::invalid_argument("a kept column does not fit");
         columns[size_t(k)] = column.data();
     }
-    std::vector<std::pair<int64_t, double*>> copies;  // of which place in a line, to where
+    std::vector<std::pair<int64_t, double*>> copies;  // from which place in a line, to where
     for (const auto& [k, column] : keep) {
         if (k < 0 || k >= m || columns[size_t(k)] || int64_t(column.shape(0)) != n)
             throw std::invalid_argument("a column to be kept does not fit");
@@ -166,7 +166,7 @@ void bind_gram(nb::module_& m) {
         .def_prop_rw(
             "weight", [](const Rounding& r) { return array_of(r.weight); },
             [](Rounding& r, const Floats& weight) {
-                if (weight.shape(0) != r.weight.size()) throw std::invalid_argument("one weight a column");
+                if (weight.shape(0) != r.weight.size()) throw std::invalid_argument("one weight per column");
                 r.set_weight(weight.data());
             },
             nb::rv_policy::automatic)
@@ -176,7 +176,7 @@ void bind_gram(nb::module_& m) {
         .def(
             "add",
             [](Rounding& r, const Floats& move, double size) {
-                if (move.shape(0) != r.weight.size()) throw std::invalid_argument("one move a column");
+                if (move.shape(0) != r.weight.size()) throw std::invalid_argument("one move per column");
                 r.add(move.data(), size);
             },
             nb::arg("move"), nb::arg("size"), "One more update, and the size of its support.");
@@ -205,11 +205,11 @@ void bind_gram(nb::module_& m) {
                 return names[int(b.visit(limit))];
             },
             nb::arg("limit"),
-            "Go on until all is 'done', or so many updates; or row `at` is too 'close', or needs 'values'.")
+            "Continue until all is 'done' or `limit` updates are made; or row `at` is too 'close', or needs 'values'.")
         .def(
             "decide",
             [](PyBlock& b, std::optional<Floats> move) {
-                if (move && move->shape(0) != b.columns()) throw std::invalid_argument("one move a column");
+                if (move && move->shape(0) != b.columns()) throw std::invalid_argument("one move per column");
                 if (b.at >= b.size()) throw std::invalid_argument("no row to be decided");
                 b.decide(move ? move->data() : nullptr);
             },

@@ -1,18 +1,18 @@
 // What a kernel value is: a number that depends on its two rows alone.
 //
-// It must not depend on how the work was cut into panels or threads, nor on how a row is stored. So a
+// It must not depend on how the work is divided into panels or threads, nor on how a row is stored. So a
 // product x . z is defined by one order of summation: column j is added to accumulator j mod 4, in increasing
-// order of j, with one rounding a step (a fused multiply-add), and the four are added as (0 + 1) + (2 + 3).
+// order of j, with one rounding per step (a fused multiply-add), and the four are added as (0 + 1) + (2 + 3).
 // Zeros change no accumulator, so sparse rows may leave them out, and dense rows may be taken 4 columns at a
 // time. Rows of uint8 are multiplied as integers, which is exact, and so the same number.
 //
-// From the product t (for some kernels a distance) the kernel's value is one formula, without a choice:
+// From the product t (for some kernels a distance) the kernel's value is one formula without branches:
 //
 //     linear t          poly (gamma t + c0)^degree, by squaring           cosine t / (|x| |z|)
 //     rbf exp(-gamma |x - z|^2), |x - z|^2 = |x|^2 + |z|^2 - 2t           laplacian exp(-gamma |x - z|_1)
 //     chi2 exp(-gamma sum (x - z)^2 / (x + z))                           (non-negative rows)
 //
-// exp is our own, so that it vectorises and is the same everywhere.
+// exp is our own, so that it can be vectorised and is the same everywhere.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ NOVIKOFF_INLINE Vec fused(Vec a, Vec b, Vec sum) {
 #endif
 
 // ---- formulas ------------------------------------------------------------------------------------
-// e^x for x <= 0 within 1 ulp or so, 0 below -708: 2^k e^r with |r| <= ln2/2, Taylor to degree 13. A step
+// e^x for x <= 0 to within about 1 ulp, 0 below -708: 2^k e^r with |r| <= ln2/2, Taylor to degree 13. A step
 // waits for the one before, so N vectors go side by side.
 template <int N>
 NOVIKOFF_INLINE void exp_negative(Vec (&x)[N]) {
@@ -79,8 +79,8 @@ NOVIKOFF_INLINE void exp_negative(Vec (&x)[N]) {
     for (int i = 0; i < N; ++i) x[i] = x[i] < lowest ? Vec{} : p[i] * scale[i];
 }
 
-// f(vectors, i): N vectors of four values from number i on, in place, as far as there are so many; where they
-// stopped.
+// f(vectors, i): N vectors of four values from number i on, in place, while that many are left; returns where
+// they stopped.
 template <int N, class F>
 NOVIKOFF_INLINE int64_t by_vectors(double* t, int64_t i, int64_t n, const F& f) {
     for (; i + 4 * N <= n; i += 4 * N) {
@@ -171,7 +171,7 @@ inline void apply(const Kernel& k, double* t, const double* norm2, double own, i
 
 constexpr int64_t kDoubles = 4;  // columns: rows made dense are padded with zeros to a multiple
 
-// R rows against C supports, both dense and padded: out[r * step + c] = x_r . z_c.
+// R rows with C supports, both dense and padded: out[r * step + c] = x_r . z_c.
 template <int R, int C>
 NOVIKOFF_INLINE void product_tile(const double* x, const double* z, int64_t d, double* out, int64_t step) {
     Vec sum[R][C] = {};
@@ -187,7 +187,7 @@ NOVIKOFF_INLINE void product_tile(const double* x, const double* z, int64_t d, d
         for (int c = 0; c < C; ++c) out[r * step + c] = total(sum[r][c]);
 }
 
-// C supports against some rows, R at a time: the supports stay in the nearest cache meanwhile.
+// C supports with some rows, R at a time, while the supports stay in the nearest cache.
 template <int R, int C>
 NOVIKOFF_INLINE void product_stripe(const double* x, int64_t rows, const double* z, int64_t d, double* out,
                                     int64_t step) {
@@ -196,7 +196,7 @@ NOVIKOFF_INLINE void product_stripe(const double* x, int64_t rows, const double*
     for (; r < rows; ++r) product_tile<1, C>(x + r * d, z, d, out + r * step, step);
 }
 
-// All supports of a panel against some rows: four supports at a time, then what is left one by one.
+// All supports of a panel with some rows: four supports at a time, then the rest one by one.
 template <int R>
 NOVIKOFF_INLINE void products(const double* x, int64_t rows, const double* z, int64_t m, int64_t d,
                               double* out, int64_t step) {

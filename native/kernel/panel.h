@@ -4,11 +4,11 @@
 // multiplies one line, so no sum has to be gathered from the parts of a register, and zeros can be left out.
 // The forms give the same values bit for bit (gram.h):
 //
-//     full      rows of a few columns, hardly ever zero: all columns in turn; also the sums of |x - z|
+//     full      rows of few columns, seldom zero: all columns in turn; also the sums of |x - z|
 //     lines     a list of the columns that are not zero
-//     placed    the same for sparse rows, which may have very many columns: a group has lines for its own only
+//     placed    the same for sparse rows, which may have very many columns: a group has lines only for its own
 //     pairs     uint8 as int16, exactly: a list of pairs of columns, both of them in one step
-//     tiles     supports one after another: rows of many columns, hardly ever zero or met by few supports; distances
+//     tiles     supports one after another: rows of many columns, seldom zero or with few supports; distances
 #pragma once
 
 #include <new>
@@ -71,7 +71,7 @@ class LaneList {
         int64_t n[4] = {};
         int32_t* to = columns.data();
         double* out = numbers.data();
-        // written without a question, kept if it is not zero
+        // written without a branch, and kept if it is not zero
         auto four = [&](int64_t j, const Vec& v, int lanes) {
             for (int l = 0; l < lanes; ++l) {
                 to[l * room + n[l]] = int32_t(j + l), out[l * room + n[l]] = v[l];
@@ -199,7 +199,7 @@ NOVIKOFF_INLINE void group_products(const PairList* x, const int16_t* lines, dou
         }
     }
     for (int r = 0; r < R; ++r)
-        for (int i = 0; i < V; ++i) {  // by way of signed numbers, for which there is an instruction
+        for (int i = 0; i < V; ++i) {  // through signed numbers, for which there is an instruction
             const __m256i shifted = _mm256_xor_si256(sum[r][i], _mm256_set1_epi32(INT32_MIN));
             const __m256d back = _mm256_set1_pd(0x1p31);
             double* to = out + r * step + 8 * i;
@@ -308,7 +308,7 @@ class Panel {
         }
     }
 
-    // Of some rows with all supports, group by group, so that a group stays in the nearest cache meanwhile.
+    // Products of some rows with all supports, group by group, so that a group stays in the nearest cache.
     // f(width / 4, row, lines, place, out), the first as a constant.
     template <class F>
     void by_width(int64_t rows, double* out, const F& f) const {
@@ -483,7 +483,7 @@ class Panel {
                 const double own = !needs_norm() ? 0
                                    : made_dense  ? dense_norm2(wide.data() + r * padded)
                                                  : norm2_of(row);
-                // whole vectors, though nobody asks for the last
+                // whole vectors, though the last values are not used
                 apply(kernel, mine, norm2.data(), own, (m + 3) / 4 * 4);
             }
             f(t, count, static_cast<const double*>(out.data()), line);

@@ -1,4 +1,4 @@
-// Rows that come and go as supports, and the kernel values of one row with all of them.
+// Rows that are added and removed as supports, and the kernel values of one row with all of them.
 //
 // The values are those of gram.h, bit for bit: an entry depends on the two rows alone. Dense rows are kept
 // made dense and padded; sparse ones as the columns they store, so that columns may be added while it learns.
@@ -23,7 +23,7 @@ struct SparseColumns {
     bool operator==(const SparseColumns& other) const { return index == other.index && value == other.value; }
 };
 
-// A row at hand: all columns, and of a sparse row also the stored ones.
+// The current row: all columns, and for a sparse row also the stored ones.
 struct TakenRow {
     ZeroTable<double> dense;  // of a sparse row only what it stores takes room
     SparseColumns stored;
@@ -32,7 +32,7 @@ struct TakenRow {
 };
 
 class SupportRows {
-    std::vector<double> values;  // dense: `padded` columns a row
+    std::vector<double> values;  // dense: `padded` columns per row
     std::vector<SparseColumns> columns;  // sparse
     std::vector<double> norm2;
     int64_t padded = 0;
@@ -158,7 +158,7 @@ class SupportRows {
         return std::equal(x.dense.begin(), x.dense.begin() + d, values.begin() + slot * padded);
     }
 
-    // `room`: places for which there is to be memory, and no more.
+    // `room`: the places to allocate memory for, and no more.
     void put(const TakenRow& x, int64_t slot, int64_t room) {
         auto fit = [](auto& held, int64_t size) {
             if (int64_t(held.size()) < size) held.reserve(size_t(size)), held.resize(size_t(size));

@@ -1,4 +1,4 @@
-// The hypotheses of a run as training held them, told by its sequence of updates:
+// The hypotheses of a run as training held them, recovered from its sequence of updates:
 //
 //     w_0 = 0,   w_k = fl(w_{k-1} + fl(tau_k z_k)) element by element,   b_k = fl(b_{k-1} + fl(tau_k bias2))
 //
@@ -17,7 +17,7 @@
 // So |s_k - (w_k . x + b_k)| <= e_k |x~| with e_k = 1.02 u sum_{i <= k} ((n + 8) |tau_i| |z~_i| + 2 N_i):
 // 1.02 covers what is of second order (n, k < 2^40) and the rounding of e_k and |x~| themselves. Underflow
 // takes at most 2^-1074 per product, which with |tau|, |z~| <= 2^100, |x~| <= 2^200 and n k < 2^80 is below
-// 2^-690 in all: 2^-160 in e_k and |x~| >= 2^-200 cover it. What is larger is not bounded, and every
+// 2^-690 in all: 2^-160 in e_k and |x~| >= 2^-200 cover it. Anything larger is not bounded, and every
 // hypothesis is made again.
 //
 // Where nothing rounds. Let all tau be multiples of 2^t, all values of supports of 2^g, those of x of 2^h and
@@ -36,7 +36,7 @@
 
 namespace novikoff {
 
-// The update sequence. Two classes: steps are signed, and labels and rivals are not looked at.
+// The update sequence. Two classes: steps are signed, and labels and rivals are ignored.
 struct Sequence {
     int64_t classes = 2, updates = 0;
     const int64_t* support = nullptr;  // which support each update used
@@ -83,7 +83,7 @@ class Prefixes {
             norm.push_back(norm.back() + step * size);
             sum += double(most + 8) * step * size + 2 * norm.back();
             error.push_back(step <= 0x1p100 && size <= 0x1p100 ? 1.02 * kUnit * sum + 0x1p-160 : INFINITY);
-            error.back() = std::max(error.back(), error[size_t(k)]);  // once unbounded, always so
+            error.back() = std::max(error.back(), error[size_t(k)]);  // once unbounded, always unbounded
             step_bit = std::min(step_bit, last_bit(step));
         }
         std::vector<int64_t> earliest(size_t(supports.n), kNever);
@@ -127,7 +127,7 @@ class Prefixes {
     }
 };
 
-// The weights of one hypothesis after the other, by the very operations of training.
+// The weights of one hypothesis after another, by the same operations as in training.
 class Replay {
     const Sequence& q;
     std::vector<double> weights, bias, scores;

@@ -14,7 +14,7 @@ Rule rule_named(const std::string& s) {
     throw std::invalid_argument("unknown rule " + s);
 }
 
-// One array a field, handed over: afterwards the learner holds none of them.
+// One array per field, handed over: afterwards the learner holds none of them.
 auto recorded(PyLearner& l) {
     const auto made = [&] {
         const Writing change(l.in_use);
@@ -99,7 +99,7 @@ void bind_learner(nb::module_& m) {
                 const Writing change(l.in_use);
                 return l.measure_norm_of(rows);
             },
-            nb::arg("rows"), "The same, where only these rows, in their order, are not zero.")
+            nb::arg("rows"), "The same when only these rows, in increasing order, are not zero.")
         .def(
             "take",
             [](PyLearner& l, const PyLearner& other) {
@@ -135,7 +135,7 @@ void bind_learner(nb::module_& m) {
                 l.updates_made.clear();
                 l.record = &l.updates_made;
             },
-            "From now on, write down every update.")
+            "From now on, record every update.")
         .def("recorded", &recorded,
              "Hand over the updates recorded so far: (row, label, rival, step, visits before) as arrays.");
 }

@@ -61,7 +61,7 @@ struct Learner : UpdateRule {
     int64_t visits = 0, mistakes = 0, updates = 0;
     int64_t ties = 0;                 // mistakes with d = 0
     double step_sum = 0;              // sum of the steps, before sample weights
-    double radius = 0;  // R, rounded up: largest sample weight * norm of the row with its bias
+    double radius = 0;  // R, rounded up: the largest sample weight * norm of a row with its bias
     double square_low = 0, square_high = 0;  // R^2, enclosed
     double drift = 0;  // at least |w - sum of the steps * y * x|: what rounding has done to w
     Fallbacks fallbacks;
@@ -107,8 +107,8 @@ struct Learner : UpdateRule {
                sample_weight <= heaviest;
     }
     double largest_norm2 = -1, heaviest = 0;  // of one row, so that both hold together
-    double familiar_norm2 = -1;  // what is below is beyond doubt not the largest, as long as `measures` last
-    int64_t measures = 100;  // rows that may still be measured exactly: rows of equal norms are many
+    double familiar_norm2 = -1;  // below it a row is certainly not the largest, as long as `measures` last
+    int64_t measures = 100;  // rows that may still be measured exactly: many rows may have equal norms
 
     // How far a squared norm may be off, relatively, when it was summed in any order.
     static double norm_slack(int64_t stored) { return double(stored + 8) * 2 * kUnit; }
@@ -121,7 +121,7 @@ struct Learner : UpdateRule {
         return std::fma(c, c, -bias2) == 0 ? bias2 : below(bias2);
     }
 
-    // R and R^2, rounded outward. Rows that may be the largest are measured exactly while that is cheap;
+    // R and R^2, rounded outward. Rows that may be the largest are measured exactly while this is cheap;
     // from then on by their float norms and what these may be off by.
     template <class Row>
     void measure(const Row& row, double norm2_of_row, double sample_weight) {
@@ -152,7 +152,7 @@ struct Learner : UpdateRule {
         radius = std::max(radius, std::sqrt(square_high) * (1 + 4 * kUnit));
     }
 
-    // The rows passed by from now on: those that are smaller beyond doubt, or, once nothing is measured
+    // The rows skipped from now on: those that are certainly smaller, or, once nothing is measured
     // exactly any more, those whose float norms are; R has room for these.
     void renew_familiar() {
         const double slack = norm_slack(most_stored);
@@ -162,7 +162,7 @@ struct Learner : UpdateRule {
         if (square > 0x1p-900 && square < 0x1p900) {
             square_high = std::max(square_high, square);
             radius = std::max(radius, std::sqrt(square) * (1 + 4 * kUnit));
-        } else {  // squares tell nothing here
+        } else {  // squares say nothing here
             familiar_norm2 = -1;
         }
     }
@@ -179,7 +179,7 @@ struct Learner : UpdateRule {
         largest_row =
             std::max(largest_row, std::max(norm, 0x1p-440) * (1 + double(most_stored + 8) * 4 * kUnit));
         measure(row, norm2_of_row, sample_weight);
-        // A square that overflows is the measure of nothing: next to it infinity itself would be familiar.
+        // A square that overflows measures nothing: compared with it even infinity would be familiar.
         if (norm2_of_row < 0x1p1000 && norm2_of_row >= largest_norm2 && sample_weight >= heaviest) {
             largest_norm2 = norm2_of_row;
             heaviest = sample_weight;
@@ -190,12 +190,12 @@ struct Learner : UpdateRule {
     }
     double current_norm = 0x1p-511;  // weight_norm(), kept between updates
 
-    // Everything that the filter has come to know, beside largest_row and most_stored: with it a learner
-    // that was stored goes on counting fallbacks as if nothing had happened.
+    // All that the filter knows besides largest_row and most_stored: with it a learner
+    // that was stored continues to count fallbacks as if it had never been stored.
     std::vector<double> filter() const {
         std::vector<double> known{current_norm, largest_norm2, heaviest, sum_reach};
         known.insert(known.end(), norm2.begin(), norm2.end());
-        known.push_back(double(measures));  // files of earlier versions have none
+        known.push_back(double(measures));  // files of earlier versions do not have it
         return known;
     }
     void set_filter(const std::vector<double>& known) {
@@ -211,7 +211,7 @@ struct Learner : UpdateRule {
         renew_familiar();
     }
 
-    // What was seen of rows elsewhere.
+    // Takes over what another learner has seen of rows.
     void take(const Learner& other) {
         radius = std::max(radius, other.radius);
         square_low = std::max(square_low, other.square_low);
@@ -285,7 +285,7 @@ struct Learner : UpdateRule {
         return exact_value([&](auto& f) { difference_terms(row, label, rival, shift, f); }, fallbacks);
     }
 
-    // Whether d is below `value`, to which it was rounded; counted nowhere.
+    // Whether d is below `value`, to which it was rounded; not counted as a fallback.
     template <class Row>
     bool is_below(const Row& row, int64_t label, int64_t rival, double value) const {
         if (std::isinf(value)) return value > 0;
@@ -356,7 +356,7 @@ struct Learner : UpdateRule {
         const double after = before + 2 * (step * score + std::fabs(step) * slack) + size * size;
         norm2[c] = std::max(after, 0.0) * (1 + 0x1p-46) + (before + size * size) * 0x1p-46;
         sum_reach += std::fabs(sum_step) * largest_row;
-        // No weight exceeds |w|, no sum what was added to it: mostly that settles it.
+        // No weight exceeds |w|, no sum what was added to it: usually that settles it.
         if (norm2[c] < 0x1p1000 && sum_reach < 0x1p1000) return true;
         if (!(after < INFINITY)) norm2[c] = INFINITY;
         return still_finite(row, c);
@@ -366,7 +366,7 @@ struct Learner : UpdateRule {
     // What an update with the step `base` (times the sample's weight) may have rounded. A step is rounded up
     // to twice (fl(weight * base), fl(c^2)), its product with x once and each sum once: in all 3u |step| |x|
     // + u |w| for each vector that moves. At a mistake |w|^2 grows by at most R^2; it is never longer than
-    // the sum of the steps times R. All of it is counted or stored, so that a fit that is taken up again
+    // the sum of the steps times R. All of it is counted or stored, so that a fit that is resumed
     // counts the same.
     template <class Row>
     NOVIKOFF_INLINE void drift_on(const Row& row, double base, double tau) {
@@ -378,8 +378,8 @@ struct Learner : UpdateRule {
             1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) + double(row.stored() + 2) * 0x1p-1073;
         if (!(drift < INFINITY)) drift = INFINITY;
     }
-    // Whether w + tau * x is sure not to round: whole steps, x and w on the grid 2^-10, and all of them
-    // small. After some thousand updates nobody sees the difference, and looking at x would take time.
+    // Whether w + tau * x certainly does not round: whole steps, x and w on the grid 2^-10, and all of them
+    // small. After some thousand updates the difference is negligible, and looking at x would take time.
     template <class Row>
     NOVIKOFF_INLINE bool moves_exactly(const Row& row, double tau, double size, double length) const {
         return (rule == Rule::perceptron || rule == Rule::margin) && updates <= 4096 &&
@@ -400,7 +400,7 @@ struct Learner : UpdateRule {
     // ---- the class of all visits so far, 0 of two, turns out to be 1 -----------------------------
     // Where every visit is of one class, w = y v, and v depends on y only at d = 0: a tie is a mistake for
     // class 0, and for class 1 only with tie_is_mistake. So the run as class 1 is the run as class 0 with w
-    // negated, except that rules which move at mistakes only never leave w = 0 where a tie is right.
+    // negated, except that rules which update only at mistakes never leave w = 0 where a tie is right.
     bool stays_at_zero() const { return !tie_is_mistake && rule <= Rule::normalized; }
     void turn() {
         const double factor = stays_at_zero() ? 0.0 : -1.0;

@@ -22,7 +22,7 @@ Visits visits_for(const Learner& l, const Examples& x, int64_t begin, int64_t en
     return x.labelled(begin, end, l.classes);
 }
 
-// Dense rows need the keys of all columns; sparse ones make the few that they need.
+// Dense rows need the keys of all columns; sparse rows make the few that they need.
 void prepare(Digest& digest, const Rows& rows) {
     rows.visit([&](auto& r) {
         if (std::decay_t<decltype(r)>::kDense) digest.prepare(r.d);
@@ -156,7 +156,7 @@ void bind_loops(nb::module_& m) {
             "Without weights each is 1; without an order rows are visited as they lie. Visit t is to row order[t].");
 
     nb::class_<PyDigest> digest(m, "Digest",
-                                "A digest of examples by their values, in any storage, order and cutting.");
+                                "A digest of examples by their values, in any storage, order and blocks.");
     guarded(digest, "value", &PyDigest::value);
     guarded(digest, "count", &PyDigest::count);
     digest.def(nb::init<>())
@@ -164,7 +164,7 @@ void bind_loops(nb::module_& m) {
              "Add the visits of a range, without checking the rows.");
 
     nb::class_<PyStreak> streak(m, "Streak",
-                                "Runs of right examples: of the present weights and of those in the pocket.");
+                                "Runs of right examples: of the current weights and of those in the pocket.");
     streak.def(nb::init<>());
     guarded(streak, "run", &PyStreak::run);
     guarded(streak, "longest", &PyStreak::longest);

@@ -5,13 +5,24 @@
 #include "linear/examples.h"
 #include "linear/py_learner.h"
 
+namespace {
+
+Hull hull_of(const Table<const double>& gram, const Vector<double>& alpha) {
+    if (gram.shape(0) != gram.shape(1) || gram.shape(0) != alpha.shape(0))
+        throw std::invalid_argument("the Gram matrix and the weights do not fit");
+    return {gram.data(), int64_t(alpha.shape(0)), alpha.data()};
+}
+
+}  // namespace
+
 void bind_margins(nb::module_& m) {
     m.def(
         "lowest",
         [](const PyLearner& l, const Examples& x, int64_t begin, int64_t end, int64_t k) {
             const Reading read(l.in_use);
             const Visits v = x.labelled(begin, end, l.classes);
-            if (x.rows.d() != l.features || k < 1) throw std::invalid_argument("rows and weights do not fit");
+            if (x.rows.d() != l.features || v.order || k < 1)
+                throw std::invalid_argument("rows and weights do not fit");
             const int64_t pairs = (end - begin) * std::max<int64_t>(l.classes - 1, 1);
             Lowest found{size_t(std::max<int64_t>(std::min(k, pairs), 1))};
             Growing<int64_t> which;
@@ -31,10 +42,8 @@ void bind_margins(nb::module_& m) {
     m.def(
         "mdm",
         [](const Table<const double>& gram, Vector<double> alpha, int64_t steps, double tolerance) {
-            if (gram.shape(0) != gram.shape(1) || gram.shape(0) != alpha.shape(0))
-                throw std::invalid_argument("the Gram matrix and the weights do not fit");
+            Hull hull = hull_of(gram, alpha);
             nb::gil_scoped_release nogil;
-            Hull hull(gram.data(), int64_t(alpha.shape(0)), alpha.data());
             return hull.mdm(steps, tolerance);
         },
         nb::arg("gram"), nb::arg("alpha"), nb::arg("steps"), nb::arg("tolerance"),
@@ -43,10 +52,8 @@ void bind_margins(nb::module_& m) {
     m.def(
         "wolfe",
         [](const Table<const double>& gram, Vector<double> alpha, int64_t rounds, double tolerance) {
-            if (gram.shape(0) != gram.shape(1) || gram.shape(0) != alpha.shape(0))
-                throw std::invalid_argument("the Gram matrix and the weights do not fit");
+            Hull hull = hull_of(gram, alpha);
             nb::gil_scoped_release nogil;
-            Hull hull(gram.data(), int64_t(alpha.shape(0)), alpha.data());
             return Corral(hull).run(rounds, tolerance);
         },
         nb::arg("gram"), nb::arg("alpha"), nb::arg("rounds"), nb::arg("tolerance"),

@@ -76,7 +76,7 @@ struct Hull {
     void add(double step, const double* row) {
         for (int64_t i = 0; i < m; ++i) g[i] += step * row[i];
     }
-    double refresh() {  // g and |w|^2 anew
+    double refresh() {  // g and |w|^2 again
         std::fill(g.begin(), g.end(), 0.0);
         for (int64_t i = 0; i < m; ++i)
             if (alpha[i] > 0) add(alpha[i], gram + i * m);
@@ -93,7 +93,7 @@ struct Hull {
                 if (g[i] < g[low]) low = i;
                 if (alpha[i] > 0 && (high < 0 || g[i] > g[high])) high = i;
             }
-            if (high < 0) return t;  // no point has any weight: alpha is of no hull
+            if (high < 0) return t;  // no point has any weight: alpha belongs to no hull
             const double *a = gram + low * m, *b = gram + high * m;
             const double difference = g[high] - g[low], bend = a[low] - 2 * a[high] + b[high];
             if (!(difference > tolerance * square) || !(bend > 0)) return t;
@@ -206,8 +206,8 @@ class Corral {
         normalize();
     }
 
-    // Rounds until no point lies below w by more than tolerance * size, or until w has not become shorter for
-    // long, which is due to rounding; true when that is so. The shortest is what is left.
+    // Runs rounds until no point lies below w by more than tolerance * size, or until w has not become
+    // shorter for a long time, which is due to rounding; true in the first case. Leaves the shortest w.
     bool run(int64_t rounds, double tolerance) {
         settle();
         std::vector<double> best;
@@ -227,7 +227,7 @@ class Corral {
             ended = low < 0 || !(h.g[low] < square - tolerance * h.size) ||
                     square <= 10 * tolerance * h.size || since > kStale;
             if (ended || t == rounds) break;
-            // w is at right angles to the plane through F: that tells how far z is from it, in more digits
+            // w is perpendicular to the plane through F: this tells how far z is from it, with more digits
             // than L.
             const double below = square - h.g[low];
             ended = !append(low, h.size * below * below / (square * (square + h.size)));

@@ -1,4 +1,4 @@
-// A learner as Python has it: with the arrays that it writes to, and who uses it.
+// A learner as Python sees it: with the arrays that it writes to, and a record of who uses it.
 #pragma once
 
 #include <nanobind/stl/pair.h>
@@ -34,14 +34,14 @@ struct PyLearner : Learner {
         else measure_norm();
     }
 
-    // The Frobenius norm; on the way the filter's norms are made tight again.
+    // The Frobenius norm; this also makes the filter's norms tight again.
     double measure_norm() {
         auto every = [&](auto&& visit) {
             for (int64_t j = 0; j < features; ++j) visit(j);
         };
         return measure_norm(stride == 1 ? DenseRow<double>{weights, features, weights}.norm2() : 0, every);
     }
-    // The same numbers, where only these rows, in their order, are not zero: no other is looked at.
+    // The same numbers when only these rows, in increasing order, are not zero: no other row is read.
     double measure_norm_of(const Order& rows) {
         const int64_t *const used = rows.data(), n = int64_t(rows.shape(0)), paired = features / 8 * 8;
         for (int64_t i = 0; i < n; ++i)

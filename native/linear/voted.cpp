@@ -15,7 +15,7 @@ void check_sequence(const Sequence& q, int64_t supports) {
     }
 }
 
-// Which block of test rows goes with which storage of the supports.
+// The block of test rows for each storage of the supports.
 template <class T>
 DenseBlock block_for(const DenseRows<T>&);
 template <class T, class I>

@@ -6,11 +6,11 @@
 //     s_k = s_{k-1} + tau_k (z_k . x)        the prediction is the sign of  sum_k c_k sign(s_k)
 //
 // so m dots and one prefix sum give the scores of all hypotheses: no weight vector is ever made. With
-// three classes or more s has a component a class (label + tau, rival - tau), and each hypothesis votes
+// three classes or more s has one component per class (label + tau, rival - tau), and each hypothesis votes
 // for its argmax.
 //
-// These are float sums. Where their signs, or their argmax, are not beyond doubt, w_k is made again as
-// training made it, and the exact one is taken (hypotheses.h). So votes are those of the weights that the run
+// These are float sums. Where their signs, or their argmax, are in doubt, w_k is computed again as
+// training computed it, and decides exactly (hypotheses.h). So votes are those of the weights that the run
 // held, and depend on nothing else.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace novikoff {
 
-// Column j is added to accumulator j mod 16, and the 16 by one tree, for any type that adds:
+// Column j is added to accumulator j mod 16, and the 16 in one tree, for any type with addition:
 // ((a + b) + (c + e)) by lanes, then (0 + 1) + (2 + 3).
 template <class V, class At>
 NOVIKOFF_INLINE V reduce16(const At& at) {
@@ -32,7 +32,7 @@ NOVIKOFF_INLINE V reduce16(const At& at) {
 }
 
 // ---- dense supports ------------------------------------------------------------------------------
-// n doubles at a cache line's start, all 0. By calloc: of a large block only what is used gets touched.
+// n doubles at a cache line's start, all 0. By calloc: of a large block only the part in use is touched.
 class Zeros {
     int64_t n;
     std::unique_ptr<void, decltype(&std::free)> memory;
@@ -45,7 +45,7 @@ class Zeros {
     void clear() { std::fill_n(data(), n, 0.0); }
 };
 
-// A block of test rows against a block of supports, columns by the slice. The 16 accumulators are taken
+// A block of test rows with a block of supports, a slice of columns at a time. The 16 accumulators are taken
 // by quarters: quarter g sums columns 4g .. 4g+3 of every 16, which lie together in memory, and those
 // of 3 x 3 pairs of rows stay in registers while the supports' quarter stays in the nearest cache.
 struct DenseBlock {
@@ -188,7 +188,7 @@ NOVIKOFF_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 NOVIKOFF_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
 #endif
 
-// A block of rows, as far as doubt goes: what e_k is multiplied by (-1: no doubt), the first hypothesis that
+// What is in doubt in a block of rows: what e_k is multiplied by (-1: no doubt), the first hypothesis that
 // is not 0 on the row, and for each hypothesis a bit for each row on which it is in doubt.
 template <int64_t Rows>
 struct Doubts {
@@ -196,7 +196,7 @@ struct Doubts {
     double reach[Rows];
     int64_t begin[Rows];
     std::vector<uint64_t> bits;
-    int64_t count = 0;  // of rows; what else the block holds is no one's
+    int64_t count = 0;  // of rows; the rest of the block is unused
     int64_t last = 0;  // the last hypothesis in doubt
 
     // Rows i .. i + 7 on which hypothesis k is too close to call: true for those where that is no doubt,
@@ -238,7 +238,7 @@ void tally_two(const Sequence& q, const Prefixes& known, const double* dots, int
 
 // Three classes or more, eight rows at a time. The classes play a knock-out tournament, a binary tree
 // whose leaves are the scores: an update changes two leaves, so only the matches on their two paths
-// are played again. The left, lower class wins ties. The second best score tells how clear the victory is.
+// are played again. The left, lower class wins ties. The second best score tells how clear the win is.
 class Tournament {
     static constexpr int64_t kRows = 8;
     struct alignas(32) Node {

@@ -8,7 +8,7 @@
 // A weight is kept as its exponent e_j, a whole number: w_j = alpha^e_j, so that promotions and demotions
 // undo one another whatever alpha is. `table` gives the double for every exponent from -reach to +reach,
 // which an exponent never leaves; for alpha = 2 these are powers of two, and exact. Below them lies a weight
-// of 0, where features go that Winnow1 has eliminated; they stay there.
+// of 0, for features that Winnow1 has eliminated; they keep it.
 // The sign of s is that of the real number for the doubles in the table and in the row.
 #pragma once
 

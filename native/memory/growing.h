@@ -1,4 +1,4 @@
-// An array for results whose size nobody knows before.
+// An array for results whose size is not known beforehand.
 #pragma once
 
 #if defined(__linux__)
@@ -24,7 +24,7 @@ class Growing {
     static_assert(std::is_trivially_copyable_v<T>);
     T* items = nullptr;
     size_t used = 0, room = 0;
-    // The owner of the memory as soon as others have it too. It is not freed by realloc, but kept by whoever
+    // The owner of the memory once others share it. Then realloc does not free it; it is kept by whoever
     // is left.
     struct Shared {
         void* memory = nullptr;
@@ -32,7 +32,7 @@ class Growing {
     };
     std::shared_ptr<Shared> shared;
 
-    // Whether the memory is ours alone.
+    // Whether the memory is not shared.
     bool reclaim() {
         if (!shared) return true;
         if (shared.use_count() > 1) return false;
@@ -80,7 +80,7 @@ class Growing {
         std::swap(room, other.room);
         shared.swap(other.shared);
     }
-    // The memory, to be held by others as well.
+    // The memory, shared with others.
     std::shared_ptr<void> share() {
         if (!shared) {
             shared = std::make_shared<Shared>();
@@ -99,7 +99,7 @@ class Growing {
         if (used == room) resize_to(room + room / 2 + 1024);
         items[used++] = x;
     }
-    // Room for so many more, not yet written; returns where it is.
+    // Room for `count` more, not yet written; returns where it begins.
     T* extend(size_t count) {
         const size_t n = used + count;
         if (n > room) resize_to(std::max(n, room + room / 2));

@@ -1,11 +1,11 @@
 // Who uses an object: any number of calls that read it, or one that changes it.
 //
-// A call that releases the GIL, or that could run code of others, says so first. Whoever comes in between,
-// from another thread or from inside the call itself, gets an error (Reading, Writing) or its turn (Turn);
-// the memory stays whole in any case. Nothing is allocated. Nobody waits with the GIL, which the other may
-// need to come to its end.
+// A call that releases the GIL, or that could run foreign code, announces itself first. A call that comes in
+// between, from another thread or from inside the call itself, gets an error (Reading, Writing) or its turn
+// (Turn); the memory stays sound in any case. Nothing is allocated. Nobody waits while holding the GIL, which
+// the other may need to finish.
 //
-// In a forked child the calls of other threads have ended without a word: those that only read are forgotten,
+// In a forked child the calls of other threads have vanished: those that only read are forgotten,
 // one that was changing the object leaves it unusable, and calls say so.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace novikoff {
 class InUse {
     static constexpr uint32_t kChanging = 0xffffffff;
 
-    static std::atomic<uint32_t>& forks() {  // of the process, before this one came to be
+    static std::atomic<uint32_t>& forks() {  // of the process, before this one was created
         static std::atomic<uint32_t> count{0};
         return count;
     }
@@ -39,7 +39,7 @@ class InUse {
 
   public:
     explicit InUse(const char* name) : what(name) {}
-    InUse(const InUse& other) : what(other.what) {}  // a copy is nobody's yet
+    InUse(const InUse& other) : what(other.what) {}  // nobody uses a copy yet
     InUse& operator=(const InUse&) { return *this; }
 
     bool try_read() const {
@@ -64,7 +64,7 @@ class InUse {
     void end_read() const { state.fetch_sub(1, std::memory_order_release); }
     void end_change() { state.store(era(), std::memory_order_release); }
 
-    // Whether whoever changes it will never come to an end.
+    // Whether the call that changes it will never finish.
     bool is_broken() const {
         const uint64_t s = state.load(std::memory_order_relaxed);
         return uint32_t(s) == kChanging && (s & ~uint64_t(kChanging)) != era();
@@ -102,7 +102,7 @@ class Writing {
     ~Writing() { use.end_change(); }
 };
 
-// Try until it succeeds: for changes that are short and run no code of others. `Release` gives up the GIL,
+// Tries until it succeeds: for changes that are short and run no foreign code. `Release` releases the GIL,
 // where the caller holds it, while it lives.
 template <class Release, class Try>
 void wait_for(const InUse& use, Try&& attempt) {

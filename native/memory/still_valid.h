@@ -1,4 +1,4 @@
-// For slow loops over rows that were checked before: whoever else has the arrays may have written to them
+// For slow loops over rows that were checked before: other owners of the arrays may have written to them
 // since. (The loops of linear learners do without, where it would cost a tenth to a third of an epoch.)
 #pragma once
 

@@ -1,8 +1,8 @@
-// Whose turn it is with a model: one call that learns, by itself, or those that only read, together.
+// Whose turn it is with a model: one call that learns, alone, or any number of calls that only read.
 //
 // A turn is taken and given back in one native call that holds the GIL and runs no Python code. So no other
 // thread and no handler of a signal ever finds it half done, and an interrupt (Ctrl-C) leaves no turn behind.
-// Whoever waits gives up the GIL and is heard when it is interrupted.
+// A waiting call releases the GIL and can be interrupted.
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
@@ -133,7 +133,7 @@ void bind_turns(nb::module_& m) {
         .def_prop_ro("reading", [](Turns& t) { return ToRead{t.state}; })
         .def(
             "__reduce__",
-            [](nb::handle) {  // a copy is nobody's yet, and of whichever build it comes to
+            [](nb::handle) {  // nobody uses a copy yet, and it is of the build that loads it
                 return nb::make_tuple(nb::module_::import_("novikoff.training.turns").attr("fresh"),
                                       nb::make_tuple());
             },

@@ -49,8 +49,8 @@ struct Zeroed {
     friend bool operator!=(const Zeroed&, const Zeroed&) { return false; }
 };
 
-// f(j, row) for the rows of a table that are not zero; a negative zero is none. Zeros are passed by a page at
-// a time.
+// f(j, row) for the rows of a table that are not zero; a negative zero is not zero. Zeros are skipped a page
+// at a time.
 template <class F>
 void for_each_used(const double* table, size_t rows, size_t stride, F&& f) {
     auto zero = [](const double* v, size_t n) {
@@ -71,7 +71,7 @@ void for_each_used(const double* table, size_t rows, size_t stride, F&& f) {
     }
 }
 
-// It must only grow: what was cut off would not be zero when it came back.
+// It must only grow: what was cut off would not be zero when it is used again.
 template <class T>
 using ZeroTable = std::vector<T, Zeroed<T>>;
 

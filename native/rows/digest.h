@@ -1,11 +1,11 @@
 // A digest of examples, defined on their values: the same for dense and sparse rows of any type, for any
-// order of visits and for any cutting into blocks. src/novikoff/reference/digest.py is the readable twin.
+// order of visits and for any division into blocks. src/novikoff/reference/digest.py is the readable twin.
 //
 // With b the 64 bits of x[j] as a double (-0 counts as 0) and k = key(j),
 //
 //   f(j, x) = (lo(b) + lo(k)) (hi(b) + hi(k)) - lo(k) hi(k),   sums mod 2^32, products and differences mod 2^64,
 //
-// so that a zero adds nothing. A row is h = sum of f (NH of Black et al. 1999, one pair of pieces a value),
+// so that a zero adds nothing. A row is h = sum of f (NH of Black et al. 1999, one pair of pieces per value),
 // an example e = mix(mix(h + label) + weight), and a set of examples the sum of their e, all mod 2^64. Two
 // sets that differ by accident have the same digest with a probability of about 2^-32; nothing here resists
 // an adversary.

@@ -32,7 +32,7 @@ class FeatureTable {
     std::vector<Slot> slots;
     uint64_t mask = 0;
     size_t used = 0;
-    std::vector<Slot> added;          // since begin(), to be taken back by undo()
+    std::vector<Slot> added;          // since begin(), for undo() to remove
     size_t names_before = 0;
 
     static NOVIKOFF_INLINE bool same(PyObject* a, PyObject* b) {
@@ -93,7 +93,7 @@ class FeatureTable {
                                               : uint64_t(PyObject_Hash(key));
         return value ? table_key.words(h, uint64_t(PyObject_Hash(value))) : h;
     }
-    // Python's own hash of an int is no secret, and the same for those that differ by 2^61 - 1.
+    // Python's own hash of an int is not secret, and is equal for ints that differ by 2^61 - 1.
     static __attribute__((noinline)) uint64_t hash_of_int(PyObject* key) {
         int overflow = 0;
         const long long x = PyLong_AsLongLongAndOverflow(key, &overflow);
@@ -158,7 +158,7 @@ class FeatureTable {
         std::sort(aliases.begin(), aliases.end(), [](const Slot& a, const Slot& b) {
             if (a.index != b.index) return a.index < b.index;
             const bool digits = PyLong_CheckExact(a.key), other = PyLong_CheckExact(b.key);
-            if (digits || other) return digits && !other;  // a name has one way to be an int's
+            if (digits || other) return digits && !other;  // an int has only one such name
             return PyUnicode_Compare(a.key, b.key) < 0;
         });
         for (const Slot& s : aliases) f(s.key, s.value, s.index);

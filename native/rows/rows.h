@@ -7,7 +7,7 @@
 //   add(...)          w[j] = fl(w[j] + fl(step x[j])): element by element, so that no lane width,
 //                     thread or storage order can change a bit of the weights
 //   for_each(f)       f(j, x[j]) for every stored value
-//   on_grid()         whether every value is a multiple of 2^-10 (of a size to speak of)
+//   on_grid()         whether every value is a multiple of 2^-10 (of a limited size)
 //   valid(d)          false when indices are out of range, or not strictly increasing nor known to be distinct
 #pragma once
 
@@ -40,7 +40,7 @@ NOVIKOFF_INLINE Vec load4(const T* p) {
     return __builtin_convertvector(v, Vec);
 }
 template <>
-NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // by way of int32, for which there are instructions
+NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // through int32, for which there are instructions
     typedef int32_t Int4 __attribute__((vector_size(16)));
 #if defined(__AVX2__)
     int32_t four;
@@ -150,7 +150,7 @@ struct DenseRow {
         return on;
     }
 
-    // Two features a turn: twice the independent sums, so that the adder's latency is hidden.
+    // Two features per step: twice as many independent sums, which hides the latency of additions.
     template <int V>
     NOVIKOFF_INLINE void scores(const double* w, int64_t stride, Vec* out) const {
         Vec a[V] = {}, b[V] = {};
@@ -270,10 +270,10 @@ struct Ahead {
     int64_t next, far;
     const double* weights;
     int64_t stride;
-    bool hops;  // rows come in no order that the hardware could foresee
+    bool hops;  // the hardware cannot predict the order of the rows
     bool large;  // the weights do not fit into the cache
 };
-// bytes: in a dense matrix read through, a little beats the hardware alone
+// bytes: for a dense matrix read in order, this is a little faster than the hardware alone
 constexpr int64_t kReadAhead = 2048;
 
 template <class T>
@@ -328,7 +328,8 @@ struct SparseRows {
             for (int64_t k = 0; k < stored * int64_t(sizeof(I)); k += 64) __builtin_prefetch(p + k);
             for (int64_t k = 0; k < stored * int64_t(sizeof(T)); k += 64) __builtin_prefetch(q + k);
         }
-        if (to.large) {  // the weights of the next row, or, read through, of what comes next in memory
+        // the weights of the next row, or, when rows are read in order, of what comes next in memory
+        if (to.large) {
             const Row next = (*this)[to.next];
             row.ahead = next.index;
             row.n_ahead = std::min<int64_t>(next.n, 512);

@@ -55,7 +55,7 @@ class Arcs {
             kind_of.push_back(int32_t(std::lower_bound(kinds.begin(), kinds.end(), tag(i)) - kinds.begin()));
     }
 
-    // The places of an arc's features but for the tags between, alone and with direction and distance.
+    // The places of an arc's features except those of tags between, alone and with direction and distance.
     template <class F>
     void each(int64_t h, int64_t m, F&& use) const {
         const uint64_t away = way(h, m) * extra[0];

@@ -2,7 +2,7 @@
 //
 // A dict's entry becomes a feature as python-crfsuite reads it: {"w": "the"} is "w:the" with value 1, {"len":
 // 3} is "len" with value 3, {"upper": True} is "upper" with value 1, and what is in a list, set or dict comes
-// under its key: {"next": {"w": "the"}} is "next:w:the". A feature of value 0 is as good as absent, and left
+// under its key: {"next": {"w": "the"}} is "next:w:the". A feature of value 0 counts as absent and is left
 // out.
 #pragma once
 
@@ -65,7 +65,7 @@ class Attributes {
     static bool is_collection(PyObject* x) {
         return PyDict_Check(x) || PyList_Check(x) || PyTuple_Check(x) || PyAnySet_Check(x);
     }
-    // A number, without running code of others; false when that is not possible.
+    // A number, without running foreign code; false when that is not possible.
     static bool plain_number(PyObject* x, double& value) {
         if (PyFloat_Check(x)) value = PyFloat_AS_DOUBLE(x);
         else if (!PyLong_Check(x)) return false;
@@ -118,7 +118,7 @@ class Attributes {
         prefix.resize(before);
     }
     void collect(PyObject* x) {
-        if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {  // by index: nothing here runs code of others
+        if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {  // by index: nothing here runs foreign code
             for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(x); ++i)
                 name(PySequence_Fast_GET_ITEM(x, i), 1);
             return;
@@ -164,7 +164,8 @@ class Attributes {
         joined.clear();
         prefix.clear();
         collect(x);
-        for (Pending& f : pending) {  // all of them first, so that their places in the table are on their way
+        // all of them first, so that their places in the table are being fetched
+        for (Pending& f : pending) {
             if (!f.p) f.p = joined.data() + f.from;
             f.key = Vocabulary::key({f.p, f.n});
             names.prefetch(f.key);
@@ -180,7 +181,7 @@ class Attributes {
         indptr.push(int64_t(ids.size()));
     }
 
-    // The strings of a token to come, on their way from memory: most lie somewhere else.
+    // Prefetches the strings of a later token: most lie scattered in memory.
     static void approach(PyObject* x) {
         if (!PyList_CheckExact(x)) return;
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(x); ++i) {

@@ -24,5 +24,5 @@ void bind_sentence_lines(nb::class_<Parser>& c) {
         .def("lines_of", reads<Parser>([copied](const Parser& p) { return copied(p.lines_of); }),
              "The line of each token, from 0.")
         .def("spots", reads<Parser>([copied](const Parser& p) { return copied(p.spots); }),
-             "Where in the text each token's label begins and ends, and its line: three numbers a token.");
+             "Where in the text each token's label begins and ends, and its line: three numbers per token.");
 }

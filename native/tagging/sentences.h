@@ -1,4 +1,4 @@
-// Sentences from text: a token a line, an empty line behind each sentence.
+// Sentences from text: one token per line, an empty line after each sentence.
 //
 // Three kinds of lines: cells between blanks or tabs (as in the CoNLL tasks), CoNLL-U (ten cells between
 // tabs, with comments, ranges of words and empty nodes, which are no tokens), and CRFsuite's (a label, then
@@ -17,7 +17,7 @@
 
 namespace novikoff {
 
-// What a piece of text is cut at: behind its last empty line, so that all sentences before it are whole.
+// Where a piece of text is cut: after its last empty line, so that all sentences before it are complete.
 inline size_t whole_sentences(const char* text, size_t n) {
     // A line is empty when there is nothing but blanks and a carriage return in it.
     for (size_t end = n; end > 0;) {
@@ -36,7 +36,7 @@ inline size_t whole_sentences(const char* text, size_t n) {
 // What the lines of one file have in common.
 struct SentenceFormat {
     enum class Kind : uint8_t { blanks, tabs, conllu } kind = Kind::blanks;
-    int32_t width = 0;             // cells a line
+    int32_t width = 0;             // cells per line
     std::vector<int32_t> columns;  // which cells are wanted, in order of place; one for each column
     int32_t label = -1;            // which cell is the label; -1: there is none
     std::string expected;          // why so many cells, for messages: "as in line 1"
@@ -59,7 +59,7 @@ class SentenceLines {
         problem = std::move(message);
         return false;
     }
-    // The number of a value, or -1 when it is no UTF-8, in which case it is not kept.
+    // The number of a value, or -1 when it is not UTF-8, in which case it is not kept.
     static int64_t number(Vocabulary& values, std::string_view text) {
         const int64_t before = values.size();
         const int64_t v = values.number(text);
@@ -99,7 +99,7 @@ class SentenceLines {
 class ColumnLines : public SentenceLines {
     using Kind = SentenceFormat::Kind;
 
-    std::vector<std::string_view> cells;  // of the line at hand
+    std::vector<std::string_view> cells;  // of the current line
 
     void split(const char* p, const char* end) {
         cells.clear();
@@ -193,7 +193,7 @@ class ColumnLines : public SentenceLines {
     }
 };
 
-// A label and attributes a line. The names of a block are numbered in order of appearance.
+// One label with attributes per line. The names of a block are numbered in order of appearance.
 class AttributeLines : public SentenceLines {
     std::string plain;  // a name without its escapes
 
@@ -228,7 +228,7 @@ class AttributeLines : public SentenceLines {
         }
         const int64_t v = number(names, plain);
         if (v < 0) return no_utf8(plain);
-        if (value == 0) return true;  // as good as absent
+        if (value == 0) return true;  // counts as absent
         ids.push(int32_t(v));
         if (value != 1 && !values.size())
             for (size_t i = 0; i + 1 < ids.size(); ++i) values.push(1);

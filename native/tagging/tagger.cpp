@@ -1,4 +1,4 @@
-// Binds the tagger. Arrays are checked where they come in, so that no number can lead outside of them.
+// Binds the tagger. Arrays are checked when they are passed in, so that no number can lead outside them.
 #include "tagging/tagger.h"
 
 #include <nanobind/stl/pair.h>

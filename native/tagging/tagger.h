@@ -15,7 +15,7 @@
 // maximum. A mistake is a sentence whose decoded labels ŷ differ from y; then w += Φ(x, y) − Φ(x, ŷ) (Collins
 // 2002).
 //
-// Sums are taken in the order written above, so that rounding, where there is any, is the same for everybody.
+// Sums are taken in the order written above, so that rounding, where there is any, is the same everywhere.
 // While all values are 1 the weights are whole numbers; they are kept as int32, and summed as int32 where no
 // sum of the sentence can leave it, else as float64, which holds them exactly.
 #pragma once
@@ -49,7 +49,7 @@ constexpr int64_t kVectorBytes = 16;
 template <class T>
 constexpr int64_t kLanes = kVectorBytes / int64_t(sizeof(T));
 
-// N numbers as one vector. (The processor's own width: wider ones are taken apart, badly, by the compiler.)
+// N numbers as one vector. (The processor's own width: the compiler splits wider ones badly.)
 template <class T, int64_t N = kLanes<T>>
 struct Lanes {
     typedef T Vec __attribute__((vector_size(N * sizeof(T)), aligned(alignof(T)), may_alias));
@@ -78,7 +78,7 @@ inline bool forbidden(A score) {
     return std::is_same_v<A, double> ? score == kForbidden<A> : score < kForbidden<A> / 2;
 }
 
-// Which labels may follow which, begin and end a sentence: a byte each.
+// Which labels may follow which, begin and end a sentence: one byte each.
 struct Allowed {
     const uint8_t *step, *start, *end;  // step[p * L + c]
 };
@@ -110,16 +110,16 @@ struct Bigrams {
     }
 };
 
-// ---- emissions
-// ------------------------------------------------------------------------------------------------- A row of
-// weights a feature, one a label. G is the number of groups of labels in it; 0: not known to the compiler.
+// ---- emissions ---------------------------------------------------------------------------------------
+// A row of weights per feature, one per label. G is the number of groups of labels in it; 0: not known to the
+// compiler.
 template <class W>
 struct DenseWeights {
     const W* w;
     const int32_t* slots;  // by feature: the number of its row
     int64_t stride;
 
-    static constexpr int64_t ahead = 32;  // features whose weights are on their way
+    static constexpr int64_t ahead = 32;  // features whose weights are being fetched
 
     template <class A, int G>
     void emissions(const Sentences& x, int64_t begin, int64_t end, A* out) const {
@@ -192,7 +192,7 @@ class MixedWeights {
 
     template <class A, int G>
     void emissions(const Sentences& x, int64_t begin, int64_t end, A* out) const {
-        constexpr int64_t ahead = 16;  // features whose weights are on their way
+        constexpr int64_t ahead = 16;  // features whose weights are being fetched
         const int64_t last = x.indptr[end], nv = G ? G * kGroup / kLanes<A> : stride / kLanes<A>;
         std::fill(out, out + (end - begin) * stride, A(0));
         for (int64_t t = begin; t < end; ++t, out += stride)
@@ -218,9 +218,8 @@ class MixedWeights {
     }
 };
 
-// ---- decoding
-// -------------------------------------------------------------------------------------------------- out(c) =
-// max_p (before(p) + step(p, c)), for all c.
+// ---- decoding ----------------------------------------------------------------------------------------
+// out(c) = max_p (before(p) + step(p, c)), for all c.
 template <class A, int G>
 inline void best_step(const A* before, const A* step, int64_t labels, int64_t stride, A* out) {
     using Vec = typename Lanes<A>::Vec;
@@ -335,16 +334,15 @@ auto with_groups(int64_t stride, F&& f) {
     }
 }
 
-// ---- learning
-// -------------------------------------------------------------------------------------------------- Weights
-// under training. A feature gets a row of weights with its first update: most never do, and what is not there
-// need not be read. Row 0 stays zero, for all the others. The mean of w after each of N visits is (N·w − u)/N
-// with u = Σ (visits before)·Δ, so that only what changes is ever touched.
+// ---- learning ----------------------------------------------------------------------------------------
+// Weights under training. A feature gets a row of weights with its first update: most never do, and what is
+// not there need not be read. Row 0 stays zero, for all the others. The mean of w after each of N visits is
+// (N·w − u)/N with u = Σ (visits before)·Δ, so that only what changes is ever touched.
 template <class W>
 struct TaggerLearner {
     int64_t features = 0, labels = 0, stride = 0;
     W *w = nullptr, *a = nullptr;  // (1 + features) × stride, labels × stride
-    double *u = nullptr, *ua = nullptr;  // the same; null: no averages are wanted
+    double *u = nullptr, *ua = nullptr;  // the same; null: no averages
     int32_t* slots = nullptr;  // by feature: its row; 0 while it has none
     int64_t rows = 0;  // given to features so far
     Allowed allowed{};
@@ -444,7 +442,7 @@ struct TaggerLearner {
     }
 };
 
-// What predicts: weights of which most are 0, summed in float64.
+// The weights that predict: most are 0, and they are summed in float64.
 struct TaggerScorer {
     MixedWeights w;
     Bigrams<double> bigrams;

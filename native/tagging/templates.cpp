@@ -14,7 +14,7 @@ using PartArgs = std::tuple<int32_t, int32_t, bool>;
 using TemplateArgs = std::tuple<std::string, std::vector<PartArgs>, std::string>;
 
 // An index that any number of threads may use at once. What reads or changes it goes through `alone`, where
-// no Python runs: what Python gives is read before, and what it gets is made behind it. `columns` never
+// no Python runs: what Python passes is read before, and what it receives is made after. `columns` never
 // changes.
 struct Index : TemplateIndex {
     int32_t columns;
@@ -209,7 +209,8 @@ void bind_templates(nb::module_& m) {
         .def(
             "derive",
             [](Index& index, int32_t column, const Strings& texts, const Results& results) {
-                std::vector<nb::tuple> kept;  // what the views look at, whatever becomes of the lists
+                // keeps alive what the views refer to, whatever happens to the lists
+                std::vector<nb::tuple> kept;
                 auto views = [&](nb::handle list) {
                     TemplateIndex::Texts out;
                     for (nb::handle text : kept.emplace_back(nb::borrow<nb::list>(list)))
@@ -364,5 +365,5 @@ void bind_templates(nb::module_& m) {
         },
         nb::arg("text"), nb::arg("spots"), nb::arg("tags"), nb::arg("names"), nb::arg("joint"),
         nb::arg("behind"),
-        "The text with tags in place of labels; behind a joint where there are none, or behind each line.");
+        "The text with tags in place of labels; after a joint where there are none, or after each line.");
 }

@@ -1,12 +1,12 @@
 // Templates: what stands around a token, as feature numbers.
 //
-// The cells of a column are numbered by their values. A function of a cell, such as its suffix, is worked out
+// The cells of a column are numbered by their values. A function of a cell, such as its suffix, is computed
 // once for each value and not for each token; its results are numbered too. Both are *domains*: a token has
 // at most one value of each. A template is a tuple of parts (d_i, o_i); its feature at token t is the tuple
 // (v_1, …, v_k), v_i the value of domain d_i at token t + o_i, and there is none where a token lies outside
 // the sentence or has no value. Features are numbered in the order in which they are first met, tokens in
 // order, and at each the templates in order. So expanding is work on integers: for each token and template
-// one look into a table, whose memory was asked for some tokens before. The name of a feature,
+// one look-up in a table, whose memory was prefetched some tokens before. The name of a feature,
 // "w[-1]|w[0]=in|the", is put together only when asked for.
 #pragma once
 
@@ -24,7 +24,7 @@
 namespace novikoff {
 
 // Sentences as value numbers: cells[k][t] is what token t has in column k, -1 where it has nothing. The
-// numbers are those of the tokens' own `values`, in order of appearance, so that reading sentences touches no
+// numbers are those of the tokens' own `values`, in order of appearance, so that reading sentences changes no
 // index that others use; an index notes in `places` which of its values these are.
 struct Tokens {
     Growing<int64_t> starts;  // sentence s is tokens starts[s] to starts[s + 1]
@@ -32,11 +32,11 @@ struct Tokens {
     std::vector<Vocabulary> values;  // one for each column
 
     std::vector<std::vector<int32_t>> places;
-    uint64_t era = 0;  // of the index, in which they are valid
+    uint64_t era = 0;  // of the index: when they are valid
 
     explicit Tokens(size_t columns) : cells(columns) {
         starts.push(0);
-        for (size_t k = 0; k < columns; ++k) values.emplace_back(64);  // often they are one sentence
+        for (size_t k = 0; k < columns; ++k) values.emplace_back(64);  // often they are all of one sentence
     }
     int64_t sentences() const { return int64_t(starts.size()) - 1; }
     int64_t size() const { return starts[starts.size() - 1]; }
@@ -90,9 +90,9 @@ struct Domain {
     int32_t column;  // whose cells it is about
     bool derived;  // a function of them, or they themselves
     Vocabulary values;
-    int64_t kept = 0;  // values that features may have; further ones come and go
+    int64_t kept = 0;  // values that features may have; others come and go
     Growing<int32_t> of;  // derived: the value that comes of each of the column's, -1 for none
-    Growing<uint8_t> done;  // a column: whether its functions have been worked out for a value
+    Growing<uint8_t> done;  // a column: whether its functions have been computed for a value
     bool used = false;  // a column: whether there is a function of it
 
     Domain(int32_t column, bool derived) : column(column), derived(derived) {}
@@ -132,13 +132,13 @@ class TemplateIndex {
         int32_t a, b, c;  // a < 0: there is none
     };
 
-    // Every domain's value at every token, with room around the sentences for those who look beyond them:
-    // what lies g tokens behind the end of a sentence is -2 - g there, and what has no value is -1.
+    // Every domain's value at every token, with room around the sentences for parts that look beyond them:
+    // g tokens past the end of a sentence it is -2 - g, and what has no value is -1.
     struct Grid {
         int64_t reach = 0;
         std::vector<std::vector<int32_t>> values;
     };
-    // Tokens at hand: where they are in the grid, and whether their sentence begins or ends with them.
+    // The current tokens: where they are in the grid, and whether their sentence begins or ends with them.
     struct Batch {
         size_t n = 0;
         int64_t at[batch];
@@ -191,7 +191,7 @@ class TemplateIndex {
     }
 
     // The features of all tokens. With `grow` what is new gets a number, else it is left out. False: the
-    // functions of some values are not worked out, or no longer.
+    // functions of some values are not computed, or no longer known.
     bool expand(Tokens& tokens, bool grow, Expanded& out) {
         if (!ready(tokens)) return false;
         pad(grow);
@@ -265,8 +265,8 @@ class TemplateIndex {
         }
     }
 
-    // The tokens' values in a column whose functions have not been worked out, in order of appearance.
-    // Whoever asks works them out and tells `derive`. Others may do so in between, or forget: it is all by
+    // The tokens' values in a column whose functions have not been computed, in order of appearance.
+    // The caller computes them and calls `derive`. Others may do so in between, or forget: everything is by
     // text.
     std::vector<std::string> waiting(size_t column, Tokens& tokens) {
         place(tokens);
@@ -511,7 +511,7 @@ class TemplateIndex {
         }
     }
 
-    // A tuple that was not in the table a while ago: it is by now, or another that is spelled the same, or
+    // A tuple that was not in the table before: it is there now, or another that is spelled the same is, or
     // with `grow` a new feature.
     __attribute__((noinline)) int32_t meet(size_t templ, const int32_t* values, bool grow) {
         Template& m = templates[templ];

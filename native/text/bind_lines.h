@@ -21,7 +21,7 @@ inline LineOptions line_options(const std::string& label, const std::string& kin
     throw std::invalid_argument("the kind of labels is '', 'number', 'text' or 'none'");
 }
 
-// The memory of a Growing as an array that has it for its own.
+// The memory of a Growing as an array that owns it.
 struct HandOver {
     template <class T>
     Made<T> operator()(Growing<T>& g) const {
@@ -70,7 +70,7 @@ void bind_lines(nb::class_<Parser>& c, Arrays arrays) {
                 ++rows.changes;
                 rows.clear();
             },
-            "Forget everything but the memory it took.")
+            "Forget everything, but keep the memory.")
         .def(
             "row_line",
             [](const Parser& rows, int64_t row) {
@@ -84,7 +84,7 @@ void bind_lines(nb::class_<Parser>& c, Arrays arrays) {
         .def_prop_ro("problem", reads<Parser>([](const Parser& rows) { return rows.problem; }),
                      "What is wrong with the line after them.")
         .def_prop_ro("kind", reads<Parser>([](const Parser& rows) { return label_kinds[size_t(rows.kind)]; }),
-                     "Of the labels: 'number', 'text', 'none', or '' as long as there is no row.")
+                     "Of the labels: 'number', 'text', 'none', or '' while there is no row.")
         .def_prop_ro("n_skipped", reads<Parser>([](const Parser& rows) { return rows.n_skipped; }),
                      "Bad lines passed over.")
         .def_prop_ro("skipped", reads<Parser>([](const Parser& rows) { return rows.skipped; }),
@@ -99,7 +99,7 @@ void bind_lines(nb::class_<Parser>& c, Arrays arrays) {
                 const Writing change(rows.p->in_use);
                 return arrays(*rows.p, Show{rows.h});
             },
-            "The arrays, which hold these rows until the next `parse` or `clear`, and others or none from then on.")
+            "The arrays, which hold these rows until the next `parse` or `clear`, and other rows or none afterwards.")
         .def(
             "take",
             [arrays](Parser& rows) {

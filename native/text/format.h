@@ -25,7 +25,7 @@ inline char* shortest(char* out, double x) {
     return std::to_chars(out, end, x).ptr;
 }
 
-// Texts one behind the other, and where each begins: one more than there are.
+// Texts one after another, and where each begins: one more number than texts.
 struct Texts {
     const char* bytes;
     const int64_t* begins;

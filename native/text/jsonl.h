@@ -1,10 +1,10 @@
-// JSON lines as rows: one object a line (RFC 8259, strictly), with the label under one of its keys.
+// JSON lines as rows: one object per line (RFC 8259, strictly), with the label under one of its keys.
 //
 //   {"label": "spam", "weight": 2, "features": {"age": 3, "job": "cook"}}
 //   {"label": "spam", "age": 3, "job": "cook"}
 //
 // When the line has an object under the features key, its members are the features and the line's other keys
-// are passed over; otherwise all members but label, weight and the ignored ones are. A number under k is
+// are ignored; otherwise all members but label, weight and the ignored ones are. A number under k is
 // feature k; true is 1 and false is 0; a string v is feature k=v of value 1; null is no feature; a member i
 // of an object under k is feature k.i; the i-th element of an array, from 0, is as if under k.i, but a string
 // v in one is k=v. Values of features that come to the same name are added. A key that an object has twice is
@@ -42,12 +42,12 @@ class JsonRows final : public NamedLines {
     static constexpr int deepest = 64;
     const JsonKeys keys;
     const char *start = nullptr, *p = nullptr, *end = nullptr;
-    Vocabulary seen;  // keys of the line, each behind the number of its object
+    Vocabulary seen;  // keys of the line, each after the number of its object
     uint32_t objects = 0;  // met so far in the line
-    std::string path;  // of the value at hand: its feature's name
+    std::string path;  // of the current value: its feature's name
     std::string unescaped;  // the latest string that had escapes
     std::string buffer;
-    bool counts = true;  // whether the value at hand makes features
+    bool counts = true;  // whether the current value makes features
     bool has_label = false, is_nested = false;
     std::string unheld;  // what is wrong with a feature that no double holds, if it is one after all
 
@@ -244,7 +244,7 @@ class JsonRows final : public NamedLines {
         }
     }
 
-    // Where features have an object of their own only later, what comes before it is none.
+    // When the features' own object comes later, what was read before it is no feature.
     void keep_inexact(const char* where) {
         const std::string_view shown(where, size_t(p - where));
         if (options.round) round(shown, "value");
@@ -284,7 +284,7 @@ class JsonRows final : public NamedLines {
         return true;
     }
 
-    // The string whose " is at p. What comes back is good until the next string is read.
+    // The string whose " is at p. The result is valid until the next string is read.
     bool string(std::string_view& out) {
         const char* const first = ++p;
         for (;;) {

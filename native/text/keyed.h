@@ -1,7 +1,7 @@
-// Hashes for tables that are looked up by what files say, under a key that is drawn once per process: nobody
-// can choose names that meet in a table whose key he does not know. No result depends on the key: tables give
-// names the numbers in which they appear. (Where a hash decides a column, as with hash_bits, it is that of
-// hash.h.)
+// Hashes for tables whose keys come from files, under a secret drawn once per process: nobody
+// can choose names that collide in a table without knowing its secret. No result depends on the key: tables
+// give names the numbers in which they appear. (Where a hash decides a column, as with hash_bits, it is that
+// of hash.h.)
 #pragma once
 
 #include <random>

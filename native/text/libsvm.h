@@ -26,7 +26,7 @@ class LibsvmRows : public Lines {
 
     const LibsvmFormat format;
     Growing<int64_t> ends;        // of each row in indices and values
-    Growing<int64_t> qids;        // -1 for a row without; empty as long as no row has one
+    Growing<int64_t> qids;        // -1 for a row without one; empty while no row has one
     Growing<int32_t> narrow;
     Growing<int64_t> wide;  // instead of narrow from the first index that needs it
     Growing<float> singles;
@@ -91,7 +91,7 @@ class LibsvmRows : public Lines {
                 continue;
             }
             if (!options.skip_bad) return false;
-            if (n() == 0) kind = options.kind;  // a bad line decides nothing
+            if (n() == 0) kind = options.kind;  // a bad line does not decide it
             skip(p, end);
         }
         return true;
@@ -111,7 +111,7 @@ class LibsvmRows : public Lines {
         ++lines;
     }
 
-    // What the line that is being read has left behind.
+    // Undoes what the current line has added.
     [[gnu::noinline]] void forget() {
         drop_rounded();
         const size_t stored = n() ? size_t(ends.data()[n() - 1]) : 0;
@@ -144,7 +144,7 @@ class LibsvmRows : public Lines {
         return quoted({p, 1 + token(p + 1, end).size()});  // at least one character, whatever it is
     }
 
-    // A number with the end of its token behind it. `what` says in messages what it is.
+    // A number followed by the end of its token. `what` names it in messages.
     [[gnu::noinline]] bool number(const char*& p, const char* end, bool single, const char* what,
                                   double& out) {
         const char* const start = p;
@@ -234,12 +234,12 @@ class LibsvmRows : public Lines {
 
     enum class Outcome { sound, bad, too_wide };
 
-    // The line at `from`, whatever it holds, one token after the other; says what is wrong with it. Moves
+    // The line at `from`, whatever it holds, one token after another; reports what is wrong with it. Moves
     // `from` to the next line unless it is bad or has an index that I cannot hold.
     template <class I, class V>
     Outcome any_line(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
         const uint64_t base = format.zero_based ? 0 : 1;
-        const char* p = from;  // nothing points to it, so that it stays in a register
+        const char* p = from;  // no pointer to it, so that it stays in a register
         while (is_blank(at(p, end))) ++p;
         if (!ends_line(p, end)) {
             const char* head = p;
@@ -261,7 +261,7 @@ class LibsvmRows : public Lines {
                     while (is_blank(at(p, end))) ++p;
                     if (ends_line(p, end)) break;
                     double y;
-                    // a value that ends in some other control character is no number after all
+                    // a value that ends in another control character is not a number after all
                     if (p > value && !is_blank(p[-1]))
                         return number(value, end, false, "value", y), Outcome::bad;
                     const char* q = p;
@@ -344,7 +344,7 @@ class LibsvmRows : public Lines {
         return true;
     }
 
-    // What common rows may have now and then; out of line, so that their loop keeps its registers.
+    // What common rows have occasionally; not inlined, so that their loop keeps its registers.
     template <class I>
     [[gnu::noinline]] int64_t long_index(const char* p, const char* end) const {
         uint64_t index = 0;

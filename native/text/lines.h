@@ -63,8 +63,8 @@ enum class LabelKind : uint8_t { unknown, number, text, none };
 struct LineOptions {
     bool optional_labels = false;
     LabelKind kind = LabelKind::unknown;  // as the first row has it
-    bool skip_bad = false;                // pass over bad lines, and count them
-    bool round = false;  // take the nearest double for an integer that none holds, and count
+    bool skip_bad = false;                // skip bad lines, and count them
+    bool round = false;  // take the nearest double for an integer that no double holds, and count them
 };
 
 class Lines {
@@ -81,7 +81,7 @@ class Lines {
     int64_t n_rounded = 0;  // integers that no double holds
     std::pair<int64_t, std::string> rounded;  // the first: line, from 0, and its text
     InUse in_use{"the parser"};
-    uint64_t changes = 0;  // after which arrays and names shown before are those of other rows
+    uint64_t changes = 0;  // changes after which arrays and names shown before belong to other rows
 
     explicit Lines(const LineOptions& o) : options(o), kind(o.kind) {}
 
@@ -125,7 +125,7 @@ class Lines {
         problem = std::move(message);
         return false;
     }
-    // The line at hand is this row's.
+    // The current line is this row's.
     void has_row(int64_t row) {
         jump(row, lines - row);
         values_kept = label_values.size();
@@ -134,7 +134,7 @@ class Lines {
         n_rounded += line_rounded;
         drop_rounded();
     }
-    // An integer of the line at hand that no double holds: false where it must not be rounded.
+    // An integer of the current line that no double holds: false where it must not be rounded.
     bool round(std::string_view found, const char* what) {
         if (!options.round) return wrong(inexact(found, what));
         if (!line_rounded++) first_rounded = shortened(found);
@@ -181,7 +181,7 @@ class Lines {
         label_codes.push(int32_t(label_values.number(label)));
         return true;
     }
-    // Forgets the label of the line at hand, behind those of the n rows.
+    // Forgets the label of the current line, after those of the n rows.
     void keep_labels(size_t n) {
         labels.shrink(std::min(labels.size(), n));
         label_codes.shrink(std::min(label_codes.size(), n));
@@ -195,7 +195,7 @@ class Lines {
     };
     Growing<Jump> jumps;
     int64_t values_kept = 0;  // of label_values, those that rows have
-    int64_t line_rounded = 0;  // in the line at hand
+    int64_t line_rounded = 0;  // in the current line
     std::string first_rounded;
 
     void jump(int64_t row, int64_t offset) {

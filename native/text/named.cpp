@@ -14,12 +14,12 @@
 
 namespace {
 
-// Names of one block, in order: its own, or a parser's as long as that leaves them alone.
+// Names of one block, in order: its own, or those of a parser until it changes them.
 class Names {
     std::shared_ptr<const NameList> own;
     const NameList* list;
     const Lines* parser = nullptr;
-    uint64_t changes = 0;  // of the parser before, none since
+    uint64_t changes = 0;  // of the parser when they were taken
     nb::object owner;      // of the parser
 
   public:
@@ -27,7 +27,7 @@ class Names {
     Names(const NameList& names, const Lines& of, nb::object owner)
         : list(&names), parser(&of), changes(of.changes), owner(std::move(owner)) {}
 
-    // The names, which stay as they are while this lives.
+    // The names, which do not change while this exists.
     class Held {
         std::optional<Reading> reading;
 
@@ -55,7 +55,7 @@ class Names {
 
 // Where names lead: to a column each, or to one of 2^bits that they share.
 //
-// Whoever asks while names are placed waits until they are: that takes no longer than a block does.
+// A call made while names are placed waits until they are: that takes no longer than one block.
 class Columns {
     using Read = ReadingTurn<nb::gil_scoped_release>;
     using Change = WritingTurn<nb::gil_scoped_release>;
@@ -141,7 +141,7 @@ class Columns {
     }
 
     Strings names(const Order& columns) {
-        NameList asked;  // a copy: making Python's objects may run code of others
+        NameList asked;  // a copy: making Python objects may run foreign code
         {
             const Read read(in_use);
             copy_names(columns, asked);
@@ -245,7 +245,7 @@ Csr<J> recolumned(const Values& data, const Floats& values, const Vector<const i
             j.shrink(size_t(n));
         }
     }
-    return {by.plain ? data : Values(nb::cast(hand_over(x))), hand_over(j), hand_over(p)};
+    return {by.plain ? data : nb::borrow<Values>(nb::cast(hand_over(x))), hand_over(j), hand_over(p)};
 }
 
 // Texts as Arrow has them: offsets into the bytes, a bit for each that is not null.

@@ -1,8 +1,8 @@
-// Rows of named features, gathered from text of one kind or another, block by block.
+// Rows of named features, gathered from text of several formats, block by block.
 //
 // A name gets a number in the block's own vocabulary; which columns of the model the names of a block have is
-// asked once a name and block, not once a value. A name that comes twice in a row is found through the place
-// of its latest value, without sorting, and its values are added in the order of the row.
+// asked once per name and block, not once per value. A name that comes twice in a row is found through the
+// place of its latest value, without sorting, and its values are added in the order of the row.
 #pragma once
 
 #include <cmath>
@@ -31,12 +31,12 @@ struct NamedRows {
         drop_row();
     }
 
-    // Adds a value to the row at hand. Names are only looked up when the row is finished, all at once: by
-    // then what the table holds of them is on its way from memory.
+    // Adds a value to the current row. Names are only looked up when the row is finished, all at once: by
+    // then their places in the table have been prefetched.
     void add(const char* p, size_t n, double x) { stage(staged_key(p, n), n, x); }
     void drop_row() { shorten_row({}); }
 
-    // The row at hand as it was before.
+    // Drops what was added to the current row.
     struct Mark {
         size_t staged = 0, long_names = 0;
     };
@@ -72,7 +72,7 @@ struct NamedRows {
     struct Staged {
         uint64_t key, length, hash;  // of a name
     };
-    // The row at hand: its names, and its values as quotients, for a division takes long unless there are
+    // The current row: its names, and its values as quotients, since a division takes long unless there are
     // many.
     Growing<Staged> staged;
     Growing<double> numbers, divisors;
@@ -94,7 +94,7 @@ struct NamedRows {
     Growing<uint32_t> others;  // places in the row of names that the first look did not find
     Growing<int64_t> latest;  // a name's latest value
 
-    // Most short names are where they are looked for first: those are read without a branch that depends on
+    // Most short names are in the first place looked at: those are read without a branch that depends on
     // it.
     void number_names(int32_t* ids, size_t m) {
         uint32_t* const other = others.reserve(m + 1);
@@ -160,10 +160,10 @@ class NamedLines : public NamedRows, public Lines {
     }
 
   protected:
-    bool is_row = false;  // whether the line at hand, so far sound, is one
+    bool is_row = false;  // whether the current line, sound so far, is one
 
-    // `line` reads one line up to its end, says whether it is a row, and returns where it stopped, null when
-    // something is wrong.
+    // `line` reads one line up to its end, reports whether it is a row, and returns where it stopped, null
+    // when something is wrong.
     template <class Line>
     bool parse_lines(const char* from, const char* end, Line&& line) {
         if (pointers.size() != n() + 1) clear();  // the rows were handed over
@@ -191,7 +191,7 @@ class NamedLines : public NamedRows, public Lines {
     bool no_label(const std::string& message) {
         return (options.optional_labels && is_kind(LabelKind::none)) || wrong(message);
     }
-    // What reads as a number is one, wherever it stands.
+    // What can be read as a number is a number, wherever it stands.
     bool label(std::string_view token) {
         double y = 0;
         const Decimal d = whole_decimal(token, y);

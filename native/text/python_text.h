@@ -23,7 +23,7 @@ using Strings = nb::typed<nb::list, nb::str>;
 // Text of unknown origin may hold any bytes: what is not UTF-8 is shown by its codes.
 template <class NameList>
 Strings shown(const NameList& names) {
-    nb::list out;
+    Strings out;
     for (int64_t i = 0; i < names.size(); ++i) {
         const std::string_view name = names[i];
         out.append(nb::steal(PyUnicode_DecodeUTF8(name.data(), Py_ssize_t(name.size()), "backslashreplace")));

@@ -51,7 +51,7 @@ inline uint32_t* separator_places(const char* p, size_t groups, uint32_t* out) {
     return out;
 }
 
-// Where the tokens of whole lines end, for a window of the text after the other.
+// Where the tokens of whole lines end, for one window of the text after another.
 template <char more = ':'>
 class Separators {
     Growing<uint32_t> places;

@@ -16,7 +16,7 @@
 
 namespace novikoff {
 
-// Names one after the other, with the keys by which a Vocabulary knows them.
+// Names one after another, with the keys by which a Vocabulary finds them.
 struct NameList {
     Growing<char> bytes;
     Growing<int64_t> ends;
@@ -66,7 +66,7 @@ inline uint64_t short_key(const char* p, size_t n) {
     return n ? byte(0) | byte(n / 2) | byte(n - 1) : 0;
 }
 
-// Memory for tables that are read here and there: on huge pages when it is large, which spares the processor
+// Memory for tables with random access: on huge pages when it is large, which saves the processor
 // most of the work of finding where a page lies.
 template <class T>
 struct HugePages {
@@ -133,7 +133,7 @@ class Vocabulary {
     void empty() { std::memset(static_cast<void*>(slots.data()), 0, slots.size() * sizeof(Slot)); }
     uint64_t key_of(int64_t i) const { return list.keys[size_t(i)]; }
 
-    // By number, not by place: whoever came later never stands before an older name in a chain, which is what
+    // By number, not by place: a later name never stands before an older one in a chain, which is what
     // truncate() relies on.
     __attribute__((noinline)) void enlarge() {
         Table(2 * slots.size()).swap(slots);
@@ -150,19 +150,19 @@ class Vocabulary {
     NameList list;
 
     Vocabulary() = default;
-    // room for few names at first, a power of two
+    // room for a few names at first, a power of two
     explicit Vocabulary(size_t few) : slots(few), mask(few - 1) {}
     Vocabulary(Vocabulary&&) = default;
 
-    // What the table knows a name by: a short one by itself, a long one by its hash.
+    // The key of a name in the table: a short name itself, the hash of a long one.
     static uint64_t key(std::string_view name) {
         return name.size() <= 8 ? short_key(name.data(), name.size())
                                 : table_key.bytes(name.data(), name.size());
     }
 
     int64_t size() const { return list.size(); }
-    // As a function whose state stays in registers, however much its caller writes, and which gives the hash
-    // of the key. Good until a name is added.
+    // As a function whose state stays in registers, whatever its caller writes, and which gives the hash
+    // of the key. Valid until a name is added.
     auto prefetcher() const {
         return [table = slots.data(), m = mask, by = table_key](uint64_t key) {
             const uint64_t hash = by.word(key);
@@ -178,7 +178,7 @@ class Vocabulary {
         id = int32_t(s.id);
         return (s.key == key) & (s.length == n + 1) & (n <= 8);
     }
-    // The number of the name of n bytes at p (which nobody looks at when it is short), or -1.
+    // The number of the name of n bytes at p (which is not read when it is short), or -1.
     int64_t find(uint64_t key, const char* p, size_t n) const {
         const Slot& s = slots[slot_of(key, p, n)];
         return s.length ? int64_t(s.id) : -1;
@@ -196,7 +196,7 @@ class Vocabulary {
             if (slots[at].length) most = std::max(most, ((at - home(slots[at].key)) & mask) + 1);
         return most;
     }
-    // Takes back all names but the first n.
+    // Removes all names but the first n.
     void truncate(int64_t n) {
         if (n == 0 && 8 * size_t(size()) > slots.size()) {
             empty();
@@ -220,7 +220,7 @@ class Vocabulary {
 // kept, so that the column can be called by it.
 class HashedNames {
     uint64_t mask, seed;
-    ZeroTable<uint64_t> seen;  // a bit a column
+    ZeroTable<uint64_t> seen;  // one bit per column
 
   public:
     NameList list;
@@ -235,7 +235,7 @@ class HashedNames {
     int64_t column(std::string_view name) const {
         return int64_t(hash_bytes(name.data(), name.size(), seed) & mask);
     }
-    // Takes note of a name with its column and key.
+    // Keeps a name with its column and key.
     void put(std::string_view name, int64_t j, uint64_t key) {
         uint64_t& word = seen[size_t(j) / 64];
         const uint64_t bit = uint64_t(1) << (j % 64);

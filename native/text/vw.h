@@ -3,10 +3,10 @@
 //   [label [importance [base]]] ['tag | tag]|[namespace][:scale] feature[:value] ... |[namespace] ...
 //
 // Blanks and tabs separate; what touches the first | is a tag. A feature is called feature, or
-// namespace^feature, and has value 1 unless it says another; a value that is no number, as in city:paris,
+// namespace^feature, and has value 1 unless it says another; a value that is not a number, as in city:paris,
 // makes the feature city=paris of value 1. A value without a name, as in :0.5, is called after how many of
 // its kind came before it in its namespace: 0, 1, ... A namespace's scale multiplies the values in it. A base
-// must be 0: the learners here know no other start. Empty lines mean nothing, and there are no comments.
+// must be 0: the learners here start from no other value. Empty lines are ignored, and there are no comments.
 #pragma once
 
 #include "text/named.h"
@@ -98,7 +98,7 @@ class VwRows final : public NamedLines {
         return stop + 1;
     }
 
-    // One namespace of the common form, from behind its | to the next one or to the end of the line: no
+    // One namespace of the common form, from after its | to the next one or to the end of the line: no
     // scale, and features that are a name, or a name and a number. Null when it is of another form, or bad;
     // then nothing is changed.
     [[gnu::noinline]] const char* common_features(const char* p) {
@@ -220,7 +220,7 @@ class VwRows final : public NamedLines {
                      (t.empty() ? "nothing" : quoted(t)));
     }
 
-    // One namespace, from behind its | to the next one or to the end of the line.
+    // One namespace, from after its | to the next one or to the end of the line.
     const char* features(const char* p, const char* end) {
         name.clear();
         double scale = 1;

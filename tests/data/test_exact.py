@@ -126,6 +126,13 @@ def assert_exact(W, b, X):
         assert found.tolist() == expected
 
 
+def test_scores_beyond_every_double_keep_their_order():
+    """Both are rounded to infinity; the larger one must still be the only largest."""
+    W = np.zeros((4, 3))
+    W[1, 0], W[3, 0] = 5e300, np.nextafter(5e300, np.inf)
+    assert_exact(W, np.zeros(4), np.array([[6e29, 0.0, 0.0], [-6e29, 0.0, 0.0]]))
+
+
 def test_an_intercept_is_rounded_too():
     S = 2.0**30
     x = np.full((1, 3), 1 / S)

@@ -117,12 +117,14 @@ class DependencyTrees:
             )
 
     # -- features
-    def _arcs(self, x: Any) -> _core.Arcs:
-        """By hashes of the words, the root first, and of the tags, with those beyond the ends."""
+    def _codes(self, x: Any) -> tuple[Codes, Codes]:
+        """Hashes of the words, from the one above the root, and of the tags, with those beyond the ends."""
         words = [_hashed(ROOT), *(_hashed(word) for word, _ in x)]
         tags = [_hashed(FIRST), _hashed(ROOT), *(_hashed(tag) for _, tag in x), _hashed(LAST)]
-        codes = np.array(words, dtype=np.uint64), np.array(tags, dtype=np.uint64)
-        return _core.Arcs(*codes, TABLE, EXTRA, self.hash_bits)
+        return np.array(words, dtype=np.uint64), np.array(tags, dtype=np.uint64)
+
+    def _arcs(self, x: Any) -> _core.Arcs:
+        return _core.Arcs(*self._codes(x), TABLE, EXTRA, self.hash_bits)
 
     def features(self, x: Any, y: Any) -> Sparse:
         """How often the tree's arcs have each feature."""
