@@ -1,7 +1,9 @@
 # Needs python3 (3.11 or later, with venv) and a C++ compiler. Everything else is installed into .venv.
 #   make demo    train on a data set that comes with scikit-learn, and print the report
 #   make test    the whole suite
-#   make lint    style, types, import layers
+#   make lint    style, types, import layers; of the native core also warnings, by g++ and clang++, and its stub
+#   make stubs   src/novikoff/_core.pyi, from the compiled core
+#   make format  Python and C++ in the style of the house
 #   make bench   novikoff compared with its peers
 #   make lowest  the suite with the lowest versions that pyproject.toml promises, in an environment of its own
 #   make steady  the suite five times: quiet, with all cores busy, on one core, with and without the real data
@@ -23,7 +25,7 @@ VERSIONS ?= constraints.txt
 BUILD ?= build
 SOURCES := $(shell find native src -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lowest steady lint bench long sanitize sanitize-short fuzz kill-test real-data hashes sbom wheel sdist clean
+.PHONY: demo test lowest steady lint stubs format bench long sanitize sanitize-short fuzz kill-test real-data hashes sbom wheel sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -49,12 +51,28 @@ long: $(VENV)/.built $(VENV)/.test
 	@echo "the same examples again: make long SEED=$(SEED)"
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n $(JOBS) --hypothesis-seed=$(SEED) tests
 
-lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
+NATIVE := $(shell find native -name '*.h' -o -name '*.cpp')
+WARNINGS := build/.warnings$(if $(shell command -v clang++),-clang)
+lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint $(WARNINGS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	$(BIN)/python .ci/stubs.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/project/test_names.py tests/project/test_imports.py # which need these tools
+
+# Only when the core has changed, or clang++ has been installed.
+$(WARNINGS): $(VENV)/.build $(NATIVE) CMakeLists.txt .ci/compilers.py
+	$(BIN)/python .ci/compilers.py
+	@mkdir -p build && touch $@
+
+stubs: $(VENV)/.built $(VENV)/.lint
+	$(BIN)/python .ci/stubs.py
+
+format: $(VENV)/.lint
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(NATIVE)
 
 KILLS ?= 1000
 kill-test: $(VENV)/.built $(VENV)/.test

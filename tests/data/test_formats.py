@@ -163,7 +163,7 @@ def test_numbers_are_the_shortest_that_read_back(values):
     """As short as repr, which is the shortest, but for whole numbers, which have no point."""
     x = np.array([values])
     head = np.zeros(0, np.uint8), np.zeros(2, np.int64)
-    words = _core.format_dense(x, *head, b" ", b"").decode().split(" ")
+    words = _core.RowFormat(b" ", b"").dense(x, *head).decode().split(" ")
     assert [float(word).hex() for word in words] == [value.hex() for value in values]
     for word, value in zip(words, values, strict=True):
         if value == int(value) and abs(value) < 2**53:
@@ -310,9 +310,9 @@ def test_formatting_checks_what_it_is_given():
         (one, np.zeros(2, np.int64), ends, *head, None),
     ):
         with pytest.raises(ValueError):
-            _core.format_sparse(*arguments, b"", b"")
+            _core.RowFormat(b"", b"", arguments[-1]).sparse(*arguments[:-1])
     with pytest.raises(ValueError):
-        _core.format_dense(np.ones((2, 1)), *head, b"", b"")
+        _core.RowFormat(b"", b"").dense(np.ones((2, 1)), *head)
 
 
 def test_sparse_of_dense_rows():

@@ -30,13 +30,12 @@ def word_rows(column, *options):
     offset_type = np.int64 if pa.types.is_large_string(column.type) else np.int32
     empty = np.empty(0, np.uint8)
     return plain(
-        *_core.word_rows(
+        *_core.Words(*options).rows(
             np.frombuffer(offsets, offset_type),
             empty if data is None else np.frombuffer(data, np.uint8),
-            None if valid is None else np.frombuffer(valid, np.uint8),
             column.offset,
             len(column),
-            *options,
+            None if valid is None else np.frombuffer(valid, np.uint8),
         )
     )
 
@@ -72,19 +71,20 @@ def test_documented_example():
 
 def test_refuses_what_leads_outside():
     offsets, data = np.array([0, 2, 4], np.int32), np.frombuffer(b"a bc", np.uint8)
-    _core.word_rows(offsets, data, None, 0, 2, "")
+    _core.Words("").rows(offsets, data, 0, 2)
     for bad in (
-        (offsets[:0], data, None, 0, 0, ""),
-        (offsets, data, None, 0, 3, ""),
-        (offsets, data, None, 2, 1, ""),
-        (offsets, data, None, 3, 0, ""),
-        (offsets, data[:3], None, 0, 2, ""),
-        (offsets[::-1].copy(), data, None, 0, 2, ""),
-        (np.array([-1, 2], np.int32), data, None, 0, 1, ""),
-        (offsets, data, np.empty(0, np.uint8), 0, 2, ""),
-        (offsets.astype(np.int16), data, None, 0, 2, ""),
-        (offsets, data, None, 0, 2, "", 0),
-        (offsets, data, None, 0, 2, "", 6),
+        (offsets[:0], data, 0, 0),
+        (offsets, data, 0, 3),
+        (offsets, data, 2, 1),
+        (offsets, data, 3, 0),
+        (offsets, data[:3], 0, 2),
+        (offsets[::-1].copy(), data, 0, 2),
+        (np.array([-1, 2], np.int32), data, 0, 1),
+        (offsets, data, 0, 2, np.empty(0, np.uint8)),
+        (offsets.astype(np.int16), data, 0, 2),
     ):
         with pytest.raises(ValueError):
-            _core.word_rows(*bad)
+            _core.Words("").rows(*bad)
+    for ngrams in (0, 6):
+        with pytest.raises(ValueError):
+            _core.Words("", ngrams).rows(offsets, data, 0, 2)

@@ -33,7 +33,7 @@ def gram_of(kernel, X):
     """The matrix of kernel values, from panels, which have tests of their own."""
     out = np.empty((len(X), len(X)))
     if len(X):
-        kernel.panels(X)(np.arange(len(X))).values(kernel.rows(X), None, 0, len(X), out)
+        kernel.panels(X)(np.arange(len(X))).values(kernel.rows(X), 0, len(X), out)
     return out
 
 
@@ -374,7 +374,7 @@ def test_bad_rows_change_nothing():
 def test_unknown_policies_and_budgets():
     for policy, budget in (("projectrons", 3), ("oldest", 0)):
         with pytest.raises((ValueError, TypeError)):
-            _core.Budgeted(policy, budget, 1, False, False)
+            _core.Budgeted(_core.BudgetRule(policy, budget, 1))
 
 
 def test_unsorted_rows_are_sorted():

@@ -58,7 +58,7 @@ def gram_of(model, X, Z):
     kernel, out = model._dual.kernel, np.empty((X.shape[0], Z.shape[0]))
     for j in range(Z.shape[0]):
         line = np.empty((X.shape[0], 1))
-        kernel.panels(Z)(np.array([j])).values(kernel.rows(X), None, 0, X.shape[0], line)
+        kernel.panels(Z)(np.array([j])).values(kernel.rows(X), 0, X.shape[0], line)
         out[:, j] = line[:, 0]
     return out
 

@@ -295,7 +295,8 @@ def test_wide_rows_equal_the_twin(d, n_classes, kind):
         model = Model(n_classes, d, settings(twin))
         rows = rows_of(layout)
         for first, order in zip((True, False), orders, strict=True):
-            assert _core.epoch(model.learners[0].native, rows, y, None, order, 0, 40, first) == ("", -1)
+            examples = _core.Examples(rows, y, order=order)
+            assert _core.epoch(model.learners[0].native, examples, 0, 40, first) == ("", -1)
         assert_same(model, twin)
         scorer = model.scorer(averaged=False)
         assert scorer.predict(layout).tolist() == [twin.predict(x) for x in np.asarray(X, dtype=np.float64)]

@@ -256,7 +256,7 @@ def test_a_learner_under_way_goes_on_as_if_nothing_had_happened():
         from novikoff import _core
         from novikoff.data.arrays import rows_of
 
-        _core.epoch(model.learners[0].native, rows_of(X), y, None, None, begin, end, True)
+        _core.epoch(model.learners[0].native, _core.Examples(rows_of(X), y), begin, end, True)
 
     undisturbed, model = Model(3, 30, settings), Model(3, 30, settings)
     for begin in range(0, 400, 50):

@@ -243,7 +243,9 @@ def test_the_lowest_products_are_those_of_a_sort(seed, n_classes, k, sparse):
     coef, intercept = problem.coefficients(u)
     w, b = np.zeros((3, width(n_classes))), np.zeros(width(n_classes))
     w[:, : len(coef)], b[: len(coef)] = coef.T, intercept
-    pairs, found = _core.lowest(rows_of(problem.X), problem.labels, weights, w, b, n_classes, 10, 45, k)
+    native = _core.Learner(n_classes, w, b, _core.Rule("perceptron"))
+    examples = _core.Examples(rows_of(problem.X), problem.labels, weights)
+    pairs, found = _core.lowest(native, examples, 10, 45, k)
     scores = problem.scores(u)
     scores[:10], scores[45:] = math.inf, math.inf
     scores = scores.ravel()

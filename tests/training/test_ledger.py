@@ -31,7 +31,7 @@ XOR_Y = np.array([0, 1, 1, 0])
 
 def seen(X, labels, weights=None):
     digest = _core.Digest()
-    digest.add(rows_of(X), np.asarray(labels, dtype=np.int32), weights, None, 0, X.shape[0])
+    digest.add(_core.Examples(rows_of(X), np.asarray(labels, dtype=np.int32), weights), 0, X.shape[0])
     return Seen.of(digest)
 
 

@@ -56,10 +56,12 @@ class BudgetModel(ABC):
         self.n_rows = 0  # given so far
         self.radius = 0.0  # the largest √K(x, x) of all rows given
 
-    def _policy(self) -> tuple[str, int, int, bool, bool]:
+    def _rule(self) -> _core.BudgetRule:
         """What the native learners begin with."""
         columns = 1 if self.n_classes == 2 else self.n_classes
-        return self.policy, self.budget or UNLIMITED, columns, self.joint, self.tie_is_mistake
+        return _core.BudgetRule(
+            self.policy, self.budget or UNLIMITED, columns, self.joint, self.tie_is_mistake
+        )
 
     # -- learning
     def learn(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
@@ -239,10 +241,7 @@ class _RowBudget(BudgetModel):
         self._make(n_features)
 
     def _make(self, n_features: int) -> None:
-        k = self.kernel
-        self.native = _core.RowBudget(
-            *self._policy(), k.name, k.gamma, k.coef0, k.degree, k.offset, self.sparse, n_features
-        )
+        self.native = _core.RowBudget(self._rule(), self.kernel.native(), self.sparse, n_features)
 
     def _clear(self) -> None:
         self._make(self.native.features)
@@ -268,12 +267,13 @@ class _RowBudget(BudgetModel):
             raise ValueError(f"X has {X.shape[1]} features, but the learner has seen rows of {known}.")
 
     def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
-        rows, n = rows_of(X), X.shape[0] if order is None else len(order)
+        examples = _core.Examples(rows_of(X), labels, order=order)
+        n = X.shape[0] if order is None else len(order)
         at, size = 0, 16
         try:
             while at < n:
                 end, started = min(at + size, n), time.perf_counter()
-                self.native.learn(rows, labels, order, at, end, self.n_rows, self._draws(end - at))
+                self.native.learn(examples, at, end, self.n_rows, self._draws(end - at))
                 size = 2 * size if time.perf_counter() - started < CALL_SECONDS else max(size // 2, 1)
                 at = end
         finally:  # supports learned before an interrupt have the numbers of these rows
@@ -333,7 +333,7 @@ class _CalledBudget(BudgetModel):
         self._clear()
 
     def _clear(self) -> None:
-        self.native = _core.Budgeted(*self._policy())
+        self.native = _core.Budgeted(self._rule())
         self.taken: list[Any] = []  # what the kernel keeps of each support
         self.numbers: list[int] = []
         self._panel: Panel | None = None
@@ -366,7 +366,7 @@ class _CalledBudget(BudgetModel):
         """Learn from a row with these kernel values; whether it became a support."""
         here = np.array([row], dtype=np.int64)
         taken, own = self.kernel.take(X, here), np.empty((1, 1))
-        self.kernel.panels(X)(here).values(self.kernel.rows(X), here, 0, 1, own)
+        self.kernel.panels(X)(here).values(self.kernel.rows(X), 0, 1, own, here)
         near = np.abs(values - own[0, 0]) <= 1e-9 * abs(own[0, 0])
         same = next((p for p in np.flatnonzero(near).tolist() if _equal(self.taken[p], taken)), -1)
         of_oldest = self._of_oldest(X) if self.native.needs_oldest and same < 0 else None
@@ -381,7 +381,7 @@ class _CalledBudget(BudgetModel):
         """The kernel values of some rows with the supports."""
         values = np.zeros((len(rows), len(self.taken)))
         if self.taken:
-            self._supports().values(self.kernel.rows(X), rows, 0, len(rows), values)
+            self._supports().values(self.kernel.rows(X), 0, len(rows), values, rows)
         return values
 
     def _of_oldest(self, X: Any) -> Floats:
@@ -435,7 +435,7 @@ class _CalledBudget(BudgetModel):
         for begin in range(0, n, PART):
             end = min(begin + PART, n)
             values = np.empty((end - begin, len(self.taken)))
-            panel.values(rows, None, begin, end, values)
+            panel.values(rows, begin, end, values)
             part, sizes = values @ alpha.T, np.abs(values) @ np.abs(alpha.T)
             for i, c in np.argwhere(np.abs(part) <= (len(self.taken) + 8) * 1.01 * UNIT * sizes).tolist():
                 sign, value = _core.exact_dot(alpha[c], values[i])
@@ -458,7 +458,7 @@ class _CalledBudget(BudgetModel):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({k: v for k, v in state.items() if k != "state"})
-        self.native = _core.Budgeted(*self._policy())
+        self.native = _core.Budgeted(self._rule())
         self.native.set_state(state["state"])
 
 

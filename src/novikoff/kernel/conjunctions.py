@@ -85,27 +85,17 @@ class MonotoneConjunction(Kernel):
         """Exact in sign and winner; a row's scores beyond 2^1000 are scaled down together."""
         rows, packed, bias = pack(X), pack(supports), bool(self.offset)
         whole, out = alpha.astype(np.int64), np.zeros((rows.n, alpha.shape[1]))
-        return OwnWay(
-            out,
-            (
-                partial(_core.conjunction_scores, rows, packed, whole, bias, divisor, *part, out)
-                for part in _ranges(rows.n, packed.n)
-            ),
-        )
+        native = _core.ConjunctionScores(packed, whole, bias, divisor)
+        return OwnWay(out, (partial(native.scores, rows, *part, out) for part in _ranges(rows.n, packed.n)))
 
     def own_votes(
         self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool
     ) -> OwnWay:
         """Of exact prefix sums."""
-        rows, packed, bias = pack(X), pack(supports), bool(self.offset)
-        small, out = moves.astype(np.int8), np.zeros((rows.n, moves.shape[1]))
-        return OwnWay(
-            out,
-            (
-                partial(_core.conjunction_votes, rows, packed, used, small, survived, joint, bias, *part, out)
-                for part in _ranges(rows.n, len(used))
-            ),
-        )
+        rows, packed, small = pack(X), pack(supports), moves.astype(np.int8)
+        out = np.zeros((rows.n, moves.shape[1]))
+        native = _core.ConjunctionVotes(packed, used, small, survived, joint, bool(self.offset))
+        return OwnWay(out, (partial(native.vote, rows, *part, out) for part in _ranges(rows.n, len(used))))
 
 
 def _ranges(rows: int, terms: int) -> list[tuple[int, int]]:

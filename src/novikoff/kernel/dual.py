@@ -48,9 +48,9 @@ class Rounding(_core.Rounding):
     def __init__(self, kernel: Kernel, X: Any, n_columns: int) -> None:
         self.measured = kernel.measure(X)
         sizes = self.measured.sizes
-        self.known = sizes is not None  # else Cauchy and Schwarz cannot be relied on: values are looked at
+        known = sizes is not None  # else Cauchy and Schwarz cannot be relied on: values are looked at
         self.sizes: Floats = np.ones(X.shape[0]) if sizes is None else sizes
-        super().__init__(n_columns, float(self.sizes.max(initial=0.0)), self.measured.whole)
+        super().__init__(n_columns, float(self.sizes.max(initial=0.0)), self.measured.whole, known)
 
     def see(self, values: Floats) -> Floats:
         """The size of each column of values, where only looking at them tells."""
@@ -132,8 +132,7 @@ class DualTrainer(KernelTrainer):
         return self.counted(len(self.updates) == before, before)
 
     def _visits(self, block: Rows, scores: Floats) -> _core.Block:
-        known, sizes = self.rounding.known, self.rounding.sizes[block]
-        how = self.joint, self.tie_is_mistake, known
+        sizes, how = self.rounding.sizes[block], (self.joint, self.tie_is_mistake)
         return _core.Block(scores, self.labels[block], sizes, *how, self.rounding)
 
     def _note(self, visits: _core.Block, block: Rows, first: int) -> None:
@@ -149,7 +148,7 @@ class DualTrainer(KernelTrainer):
         values = np.empty((end - at, len(places)))
         fresh = values if len(new) == len(places) else np.empty((end - at, len(new)))
         if new:
-            self.panel(block[places[new]]).values(self.rows, block, at, end, fresh, self.jobs)
+            self.panel(block[places[new]]).values(self.rows, at, end, fresh, block, self.jobs)
         if fresh is not values:
             values[:, new] = fresh
         for k, column in enumerate(kept):
@@ -177,7 +176,7 @@ class DualTrainer(KernelTrainer):
         keep = {wanted[row]: column for row, column in cache.add(wanted, n).items()}
         panel = self.panel(np.array([supports[k] for k in new], dtype=np.int64))
         if isinstance(panel, _core.Panel):
-            panel.add_scores(self.rows, 0, n, moves, self.scores, kept, keep, self.jobs)
+            panel.push(self.rows, moves, self.scores, kept, keep, self.jobs)
             return None
         seen: list[Floats] = []
 
@@ -185,7 +184,7 @@ class DualTrainer(KernelTrainer):
             end = min(begin + PART, n)
             values, fresh = np.empty((end - begin, len(supports))), np.empty((end - begin, len(new)))
             if new:
-                panel.values(self.rows, None, begin, end, fresh)
+                panel.values(self.rows, begin, end, fresh)
             values[:, new] = fresh
             for k, column in kept.items():
                 values[:, k] = column[begin:end]
@@ -305,7 +304,7 @@ class DualTrainer(KernelTrainer):
             for begin in range(0, len(supports), PANEL):
                 part = supports[begin : begin + PANEL]
                 values = np.empty((1, len(part)))
-                self.panel(part).values(self.rows, here, 0, 1, values)
+                self.panel(part).values(self.rows, 0, 1, values, here)
                 found.append(values[0])
         return _core.exact_dot(np.concatenate(factors), np.concatenate(found))
 

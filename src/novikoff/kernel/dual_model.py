@@ -224,7 +224,7 @@ class DualModel:
                     panel.add_scores(rows, begin, end, part, scores)
                 else:
                     values = np.empty((end - begin, panel.size))
-                    panel.values(rows, None, begin, end, values)
+                    panel.values(rows, begin, end, values)
                     _core.add_products(values, part, scores[begin:end])
                     bound[begin:end] += np.abs(values) @ np.abs(part)
 
@@ -279,7 +279,7 @@ class DualModel:
         out = np.empty((n, len(self.support)))
         for first, panel in self._panels(X):
             part = np.empty((n, panel.size))
-            panel.values(rows, None, 0, n, part)
+            panel.values(rows, 0, n, part)
             out[:, first : first + panel.size] = part
         return out
 
@@ -305,7 +305,7 @@ class DualModel:
             values = np.empty((end - begin, m))
             for first, panel in panels:
                 part = np.empty((end - begin, panel.size))
-                panel.values(rows, None, begin, end, part)
+                panel.values(rows, begin, end, part)
                 values[:, first : first + panel.size] = part
             for run in runs:
                 vote(values, *run, out[begin:end])

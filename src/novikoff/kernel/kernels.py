@@ -52,11 +52,11 @@ class Panel(Protocol):
         """How many supports it has."""
 
     def values(
-        self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, jobs: int = 1, /
+        self, rows: Any, begin: int, end: int, out: Floats, order: Rows | None = None, jobs: int = 1
     ) -> None:
         """Write the values of rows order[begin:end] (lines) with the supports (columns) into `out`."""
 
-    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
+    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats) -> None:
         """scores[t] += Σ coef[support]·K(row t, support) for t from `begin` to `end`, support by support."""
 
 
@@ -166,10 +166,11 @@ class NamedKernel(Kernel):
         return rows_of(X)
 
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
-        rows = rows_of(X)
-        return lambda which: _core.Panel(
-            self.name, self.gamma, self.coef0, self.degree, self.offset, rows, which
-        )
+        rows, kernel = rows_of(X), self.native()
+        return lambda which: _core.Panel(kernel, rows, which)
+
+    def native(self) -> _core.Kernel:
+        return _core.Kernel(self.name, self.gamma, self.coef0, self.degree, self.offset)
 
     def diagonal(self, X: Any) -> Floats:
         with np.errstate(over="ignore"):
@@ -336,7 +337,7 @@ class _PythonPanel:
         return self._values(part)
 
     def values(
-        self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, jobs: int = 1, /
+        self, rows: Any, begin: int, end: int, out: Floats, order: Rows | None = None, jobs: int = 1
     ) -> None:
         def fill(first: int) -> None:
             last = min(first + PART, end)
@@ -345,7 +346,7 @@ class _PythonPanel:
         for _ in results((partial(fill, first) for first in range(begin, end, PART)), jobs):
             pass
 
-    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
+    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats) -> None:
         block = np.ascontiguousarray(self._block(rows, None, begin, end))
         _core.add_products(block, coef, scores[begin:end])
 

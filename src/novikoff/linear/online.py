@@ -119,16 +119,18 @@ class OnlinePerceptron(_core.OnlineLearner):
     def __post_init__(self) -> None:
         check_parameters(self)
         super().__init__(
-            self.rule,
-            self.ties == "mistake",
-            float(self.margin),
-            float(self.C),
-            bool(self.fit_intercept),
+            _core.Rule(
+                self.rule,
+                self.ties == "mistake",
+                float(self.margin),
+                float(self.C),
+                float(bool(self.fit_intercept)),
+            ),
+            precedes,
             bool(self.average),
             self.hash_bits,
             self.seed,
             None if self.classes is None else list(self.classes),
-            precedes,
         )
 
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:

@@ -225,11 +225,10 @@ class PocketTrainer(Trainer):
     def learn(self, batch: Batch) -> None:
         """Learn from these rows, and look at weights whenever they have the longest run."""
         native, streak, at = self.learner.native, self.streak, batch.begin
+        examples = _core.Examples(batch.rows, batch.labels, batch.weights, batch.order)
         while at < batch.end:
             before = native.visits
-            problem, row = _core.pocket_epoch(
-                native, streak, batch.rows, batch.labels, batch.weights, batch.order, at, batch.end, False
-            )
+            problem, row = _core.pocket_epoch(native, streak, examples, at, batch.end)
             raise_problem(problem, row, batch.X, native.largest_row)
             at += native.visits - before
             if streak.looked or streak.run <= streak.longest:
@@ -253,17 +252,8 @@ class PocketTrainer(Trainer):
         known = native.seen, native.filter
         for batch in self.examples.as_stored():
             weights = batch.weights if by_weight else None
-            problem, row, total = _core.add_errors(
-                native,
-                batch.rows,
-                batch.labels,
-                weights,
-                batch.order,
-                batch.begin,
-                batch.end,
-                limit,
-                total,
-            )
+            examples = _core.Examples(batch.rows, batch.labels, weights, batch.order)
+            problem, row, total = _core.add_errors(native, examples, batch.begin, batch.end, limit, total)
             raise_problem(problem, row, batch.X)
         if known[0] != native.seen:
             native.seen = known[0]

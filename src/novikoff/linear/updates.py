@@ -45,7 +45,7 @@ class UpdateSequence:
         self.n_classes, self.bias_square = n_classes, bias_square
         self.n_rows = self.n_visits = self._n_supports = 0
         self._chunks: list[_Chunk] = []
-        self._ready: _core.Rows | None = None
+        self._ready: _core.Hypotheses | None = None
 
     def append(self, recorded: tuple[Counts, Ints, Ints, Floats, Counts], X: Any, n_visits: int) -> None:
         """Go on with the recorded updates of a learner over `X`, which has made `n_visits` visits in all."""
@@ -101,19 +101,25 @@ class UpdateSequence:
         """
         n, jobs = X.shape[0], threads(n_jobs)
         out = np.empty((n, 1 if self.n_classes == 2 else self.n_classes), dtype=np.int64)
-        if self._ready is None:
-            self._ready = rows_of(self.whole.vectors)
-        supports, whole = self._ready, self.whole
-        updates = whole.used, whole.step, whole.label, whole.rival, self.survived
-        rest = self.n_classes, self.bias_square, rows_of(X)
+        rows, hypotheses = rows_of(X), self._hypotheses()
         jobs = 1 if n <= BLOCK else jobs
-        calls = (partial(_core.votes, supports, *updates, *rest, *part, out) for part in self._parts(n, jobs))
+        calls = (partial(hypotheses.vote, rows, *part, out) for part in self._parts(n, jobs))
         try:
             for outcome in results(calls, jobs):
                 raise_problem(*outcome, X)
         except UnsortedIndices:
             return self.votes(in_order(X), n_jobs)
         return out[:, 0] if self.n_classes == 2 else out
+
+    def _hypotheses(self) -> _core.Hypotheses:
+        """What votes, made when first asked for."""
+        if self._ready is None:
+            whole = self.whole
+            updates = whole.used, whole.label, whole.rival, whole.step
+            self._ready = _core.Hypotheses(
+                rows_of(whole.vectors), self.n_classes, self.bias_square, updates, self.survived
+            )
+        return self._ready
 
     def _parts(self, n: int, jobs: int) -> Iterator[tuple[int, int]]:
         """Ranges of rows, each the work of one native call."""

@@ -190,16 +190,13 @@ class Winnow(RowClassifier):
 
     def _pass(self, batches: Iterator[Batch]) -> Epoch:
         """One visit to every row; what it came to."""
-        table = self._powers
+        native = _core.Winnow(self._powers, self.threshold_, bool(self.balanced), bool(self.eliminate))
         total = np.zeros(2, dtype=np.int64)
         for batch in batches:
             for c, exponents in enumerate(self.exponents_):
                 labels = batch.labels if len(self.exponents_) == 1 else (batch.labels == c).astype(np.int32)
-                theta, eliminate = self.threshold_, bool(self.eliminate)
-                place = batch.order, batch.begin, batch.end
-                total += _core.winnow_epoch(
-                    exponents, table, theta, bool(self.balanced), eliminate, batch.rows, labels, *place
-                )
+                examples = _core.Examples(batch.rows, labels, order=batch.order)
+                total += native.epoch(exponents, examples, batch.begin, batch.end)
         promotions, demotions = (int(count) for count in total)
         mistakes = promotions + demotions
         self.n_mistakes_ += mistakes
@@ -234,11 +231,10 @@ class Winnow(RowClassifier):
         with turns_of(self).reading:
             X = sound(self._checked(X))
             self._check_signs(X)
-            scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers
+            scores, rows = np.empty((len(self.exponents_), X.shape[0])), rows_of(X)
+            native = _core.Winnow(self._powers, self.threshold_, bool(self._fixed[1]))
             for exponents, out in zip(self.exponents_, scores, strict=True):
-                _core.winnow_scores(
-                    exponents, table, self.threshold_, bool(self._fixed[1]), rows, 0, X.shape[0], out
-                )
+                native.scores(exponents, rows, 0, X.shape[0], out)
             return scores[0] if len(scores) == 1 else scores.T
 
     def predict(self, X: Any) -> Any:

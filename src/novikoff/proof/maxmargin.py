@@ -37,7 +37,7 @@ from novikoff.proof.wholes import distance, margin
 from novikoff.training.examples import CALL_BYTES
 from novikoff.training.linear import fit
 from novikoff.training.plan import Plan
-from novikoff.training.weights import Floats, Settings, width
+from novikoff.training.weights import AS_GIVEN, Floats, Settings, width
 
 Watch = Callable[[str, float | None], object]
 
@@ -397,10 +397,11 @@ class Search:
         weights, bias = np.zeros((problem.n_features, self.columns)), np.zeros(self.columns)
         weights[:, : len(coef)], bias[: len(coef)] = coef.T, intercept
 
+        native = _core.Learner(problem.n_classes, weights, bias, AS_GIVEN, zero=True)
+        examples = _core.Examples(self.rows, problem.labels, problem.weights)
+
         def part(cut: tuple[int, int]) -> tuple[Pairs, Floats]:
-            return _core.lowest(
-                self.rows, problem.labels, problem.weights, weights, bias, problem.n_classes, *cut, k
-            )
+            return _core.lowest(native, examples, *cut, k)
 
         parts = list(self.pool.map(part, self.cuts) if self.pool else map(part, self.cuts))
         pairs, values = (np.concatenate(column) for column in zip(*parts, strict=True))

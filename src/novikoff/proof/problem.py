@@ -317,8 +317,9 @@ class Problem:
         settings = Settings(ties=ties, bias_square=self._bias_square)
         learner = Weights(self.n_classes, self.n_features, settings)
         learner.set_weights(coef, intercept)
+        examples = _core.Examples(rows_of(self.X), self.labels, self.weights)
         problem, at, value, row, _, wrong, least = _core.smallest(
-            learner.native, rows_of(self.X), self.labels, self.weights, None, 0, self.n_rows, False, stop
+            learner.native, examples, 0, self.n_rows, False, stop
         )
         raise_problem(problem, at, self.X)
         return Smallest(value, row, wrong, least)
@@ -399,5 +400,5 @@ def read_problem(
 
 def _check_values(X: Any) -> None:
     learner = Weights(2, X.shape[1], Settings())
-    problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
+    problem, row, _ = _core.scan(learner.native, _core.Examples(rows_of(X)), 0, X.shape[0])
     raise_problem(problem, row, X)

@@ -123,16 +123,19 @@ class DependencyTrees:
         tags = [_hashed(FIRST), _hashed(ROOT), *(_hashed(tag) for _, tag in x), _hashed(LAST)]
         return np.array(words, dtype=np.uint64), np.array(tags, dtype=np.uint64)
 
+    def _arcs(self, x: Any) -> _core.Arcs:
+        return _core.Arcs(*self._codes(x), TABLE, EXTRA, self.hash_bits)
+
     def features(self, x: Any, y: Any) -> Sparse:
         """How often the tree's arcs have each feature."""
         heads = np.asarray(y, dtype=np.int64)
-        places = _core.tree_places(*self._codes(x), TABLE, EXTRA, self.hash_bits, heads)
+        places = self._arcs(x).places(heads)
         return Sparse(places, np.ones(len(places)), self.n_weights)
 
     # -- decoding
     def _scores(self, x: Any, w: Floats) -> Floats:
         scores = np.empty((len(x) + 1) ** 2)
-        _core.arc_scores(*self._codes(x), TABLE, EXTRA, self.hash_bits, w, scores)
+        self._arcs(x).scores(w, scores)
         return scores.reshape(len(x) + 1, -1)
 
     def decode(self, x: Any, w: Floats, y: Any = None) -> list[int]:

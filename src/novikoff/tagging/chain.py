@@ -40,8 +40,8 @@ class Allowed:
         one = np.ones(n_labels, dtype=np.uint8)
         return cls(np.ones((n_labels, n_labels), dtype=np.uint8), one, one.copy())
 
-    def flat(self) -> tuple[Bytes, Bytes, Bytes]:
-        return np.ascontiguousarray(self.step).reshape(-1), self.start, self.end
+    def native(self) -> _core.Allowed:
+        return _core.Allowed(np.ascontiguousarray(self.step).reshape(-1), self.start, self.end)
 
 
 @dataclass
@@ -171,8 +171,10 @@ class ChainWeights:
     def learner(self) -> _core.TaggerLearner | _core.WholeTaggerLearner:
         """The native learner, which writes into these arrays."""
         kind = _core.WholeTaggerLearner if self.whole else _core.TaggerLearner
-        arrays = self.emissions, self.transitions, self.emission_sums, self.transition_sums
-        native = kind(self.n_labels, self.slots, self.rows, *arrays, *self.allowed.flat())
+        sums = None
+        if self.emission_sums is not None and self.transition_sums is not None:
+            sums = self.emission_sums, self.transition_sums
+        native = kind(self.slots, self.rows, self.emissions, self.transitions, self.allowed.native(), sums)
         for name in _COUNTS:
             setattr(native, name, getattr(self.counts, name))
         return native
@@ -218,8 +220,8 @@ class Scorer:
         self.n_labels = len(allowed.start)
         padded = np.zeros((self.n_labels, stride(self.n_labels)))
         padded[:, : self.n_labels] = a
-        parts = pairs.n_features, pairs.feature, pairs.at, pairs.label, w
-        self.native = _core.TaggerScorer(self.n_labels, *parts, padded, *allowed.flat())
+        emissions = _core.Emissions(pairs.n_features, pairs.feature, pairs.at, pairs.label, w)
+        self.native = _core.TaggerScorer(emissions, padded, allowed.native())
 
     def square(self) -> Enclosure:
         """‖w‖², enclosed."""

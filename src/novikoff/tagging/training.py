@@ -80,7 +80,7 @@ class TaggerTrainer(EarlyStoppingTrainer):
         self._check_values()
         try:
             for begin, end in x.ranges(CALL_WORK, weights.n_labels, order):
-                native.epoch(x.native, self.labels, order, begin, end)
+                native.epoch(x.native, self.labels, begin, end, order)
                 if not math.isfinite(native.norm2):
                     most = 1.0 if x.values is None else float(np.abs(x.values).max(initial=0))
                     raise ValueError(

@@ -229,7 +229,7 @@ def _examples(problem: Problem, classes: Any) -> Seen:
     numbers = [places.get(label, unknown) for label in problem.classes.tolist()]
     labels = np.array(numbers, dtype=np.int32)[problem.labels]
     digest = _core.Digest()
-    digest.add(rows_of(problem.X), labels, problem.weights, None, 0, problem.n_rows)
+    digest.add(_core.Examples(rows_of(problem.X), labels, problem.weights), 0, problem.n_rows)
     return Seen.of(digest)
 
 

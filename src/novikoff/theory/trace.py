@@ -302,18 +302,17 @@ class _Run:
         return begin == count and self.native.updates == before
 
     def _visit(self, order: Counts | None, begin: int, end: int, first: bool) -> None:
-        labels, weights = self.problem.labels, self.problem.weights
-        outcome = _core.epoch(self.native, self.rows, labels, weights, order, begin, end, first)
+        examples = _core.Examples(self.rows, self.problem.labels, self.problem.weights, order)
+        outcome = _core.epoch(self.native, examples, begin, end, first)
         raise_problem(*outcome, self.problem.X, self.native.largest_row)
 
     def _worst(self, max_visits: int, max_updates: int) -> None:
         p, visited = self.problem, []
-        problem, at, _ = _core.scan(self.native, self.rows, p.weights, None, 0, p.n_rows)
+        problem, at, _ = _core.scan(self.native, _core.Examples(self.rows, weights=p.weights), 0, p.n_rows)
         raise_problem(problem, at, p.X)
+        unweighted = _core.Examples(self.rows, p.labels)
         for _ in range(min(max_visits, max_updates)):
-            found = _core.smallest(
-                self.native.view(), self.rows, p.labels, None, None, 0, p.n_rows, False, False
-            )
+            found = _core.smallest(self.native.view(), unweighted, 0, p.n_rows, False, False)
             row, before = np.array([found[3]], dtype=np.int64), self.native.updates
             self._visit(row, 0, 1, False)
             if self.native.updates == before:

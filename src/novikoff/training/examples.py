@@ -156,13 +156,14 @@ class ArrayExamples(Examples):
     def add_to(self, digest: _core.Digest) -> None:
         """All rows that are learned from, without learning."""
         for batch in self.as_stored():
-            digest.add(batch.rows, batch.labels, batch.weights, batch.order, batch.begin, batch.end)
+            examples = _core.Examples(batch.rows, batch.labels, batch.weights, batch.order)
+            digest.add(examples, batch.begin, batch.end)
 
     def aside(self) -> Seen:
         if self.held_out is None:
             return Seen()
         digest = _core.Digest()
-        digest.add(self.rows, self.labels, self.weights, self.held, 0, len(self.held))
+        digest.add(_core.Examples(self.rows, self.labels, self.weights, self.held), 0, len(self.held))
         return Seen.of(digest)
 
     def errors(self, model: Model) -> int:

@@ -56,7 +56,7 @@ def native_calls(
     """
     _, rows, labels, weights, order, begin, end, _ = batch
     if digest is not None and model.apart:  # a learner apart knows only its own class
-        digest.add(rows, labels, weights, order, begin, end)
+        digest.add(_core.Examples(rows, labels, weights, order), begin, end)
         digest = None
     calls: list[tuple[Weights, Callable[[], Outcome]]] = []
     for k, learner in enumerate(model.learners):
@@ -64,8 +64,8 @@ def native_calls(
         if settled_at.get(k) == native.updates:
             native.visits += end - begin
         else:
-            own = model.labels(labels, k)
-            call = partial(_core.epoch, native, rows, own, weights, order, begin, end, first, digest)
+            own = _core.Examples(rows, model.labels(labels, k), weights, order)
+            call = partial(_core.epoch, native, own, begin, end, first, digest)
             calls.append((learner, call))
     return calls
 
@@ -115,8 +115,9 @@ def smallest(
             norms = _core.row_norms(batch.rows, learner.settings.bias_square)
             with np.errstate(over="ignore"):
                 weights = (1.0 if weights is None else weights) / np.where(norms > 0, norms, 1.0)
+        own = _core.Examples(batch.rows, labels, weights, batch.order)
         problem, at, value, row, hurts, erred, lower = _core.smallest(
-            native, batch.rows, labels, weights, batch.order, batch.begin, batch.end, guarded, stop
+            native, own, batch.begin, batch.end, guarded, stop
         )
         raise_problem(problem, at, batch.X, where=batch.where)
         wrong, least = wrong | erred, min(least, lower)
@@ -250,9 +251,8 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
                 before = learner.native.updates
                 order = np.array([row], dtype=np.int64)
                 visits_before = learner.native.visits
-                problem, at = _core.epoch(
-                    learner.native, examples.rows, labels, examples.weights, order, 0, 1, False
-                )
+                own = _core.Examples(examples.rows, labels, examples.weights, order)
+                problem, at = _core.epoch(learner.native, own, 0, 1)
                 raise_problem(problem, at, examples.X, learner.native.largest_row)
                 if learner.native.updates == before:
                     learner.native.visits = visits_before  # nothing violated, so nothing was visited
@@ -358,11 +358,12 @@ def scan(
     first = model.learners[0].native
     before = first.seen
     risky = False
+    examples = _core.Examples(rows, labels, weights, kept)
     count = rows.n if kept is None else len(kept)
     for begin in range(0, count, per_call):
         end = min(begin + per_call, count)
         check_mapped(X)
-        problem, row, risk = _core.scan(first, rows, weights, kept, begin, end, labels, digest)
+        problem, row, risk = _core.scan(first, examples, begin, end, digest)
         if problem:
             first.seen = before
             raise_problem(problem, row, X)
@@ -415,11 +416,9 @@ def learn(
         model.grow(n_classes)
     mistakes, updates = -model.total("mistakes"), -model.total("updates")
     for k, learner in enumerate(model.learners):
-        own = model.labels(labels, k)
+        own = _core.Examples(rows, model.labels(labels, k), weights, kept)
         for begin in range(0, n, per_call):
-            problem, row = _core.epoch(
-                learner.native, rows, own, weights, kept, begin, min(begin + per_call, n), False
-            )
+            problem, row = _core.epoch(learner.native, own, begin, min(begin + per_call, n))
             if problem:
                 if backup is not None:
                     vars(model).update(vars(backup))

@@ -31,6 +31,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 ORDINARY = 1e-280, 1e280  # squares of numbers that neither vanish nor overflow
+AS_GIVEN = _core.Rule("perceptron", bias_square=0.0)  # of weights that learn no more
 BEYOND = Fraction(2) ** 2300  # what no sum of squares of doubles reaches
 
 
@@ -87,19 +88,11 @@ class Weights:
 
     def _connect(self, *, zero: bool = False) -> None:
         s = self.settings
-        self.native = _core.Learner(
-            self.n_classes,
-            self.weights,
-            self.bias,
-            self.weight_sums,
-            self.bias_sums,
-            s.rule,
-            s.ties == "mistake",
-            s.margin,
-            s.C,
-            s.bias_square,
-            zero,
-        )
+        rule = _core.Rule(s.rule, s.ties == "mistake", s.margin, s.C, s.bias_square)
+        sums = None
+        if self.weight_sums is not None and self.bias_sums is not None:
+            sums = self.weight_sums, self.bias_sums
+        self.native = _core.Learner(self.n_classes, self.weights, self.bias, rule, sums, zero)
         self._norm: tuple[int, float] | None = None  # updates made when it was measured, and the norm
         self._used: tuple[int, Rows] | None = None  # the same of the rows used, where they were told
 
@@ -320,8 +313,7 @@ class Scorer:
     @classmethod
     def from_table(cls, n_classes: int, weights: Floats, bias: Floats, used: Rows | None = None) -> Scorer:
         """Weights and bias as a learner holds them; `used`: rows beside which all are zero."""
-        rule = "perceptron", False, 0.0, 1.0, 0.0
-        native = _core.Learner(n_classes, weights, bias, None, None, *rule, used is not None)
+        native = _core.Learner(n_classes, weights, bias, AS_GIVEN, zero=used is not None)
         if used is not None:
             native.measure_norm_of(used)
         return cls(native, n_classes)

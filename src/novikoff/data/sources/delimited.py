@@ -148,10 +148,8 @@ class LineReader:
         dense = self._buffers.take(out.n_lines, len(self._features.numeric))
         labels = np.empty(out.n_lines if LABEL in self._targets else 0)
         weights = np.empty(out.n_lines if WEIGHT in self._targets else 0)
-        dialect = self._dialect
-        if not _core.number_cells(
-            raw, dialect.delimiter, dialect.quote or "", self._targets, dense, labels, weights
-        ):
+        cells = _core.NumberCells(self._dialect.delimiter, self._dialect.quote or "", self._targets)
+        if not cells.read(raw, dense, labels, weights):
             self._buffers.give_back(dense)
             return False
         out.n_rows, out.local = out.n_lines, dense_rows(dense)

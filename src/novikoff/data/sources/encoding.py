@@ -395,15 +395,13 @@ def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
     valid, offsets, data = array.buffers()
     width = np.int32 if types.is_string(array.type) else np.int64
     slots.add_bags(
-        *_core.word_rows(
+        *_core.Words(f"{name}=", ngrams).rows(
             # a damaged file may have it anywhere
             np.require(np.frombuffer(offsets, width), requirements="A") if offsets else np.zeros(1, width),
             np.frombuffer(data or b"", np.uint8),
-            np.frombuffer(valid, np.uint8) if valid else None,
             array.offset,
             len(array),
-            f"{name}=",
-            ngrams,
+            np.frombuffer(valid, np.uint8) if valid else None,
         )
     )
 

@@ -11,7 +11,7 @@ from novikoff import _core
 from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream
 from novikoff.data.sources.features import Features
 from novikoff.data.sources.named_text import BLOCK_SIZE, NamedParser, named_source
-from novikoff.data.sources.text import TextSource
+from novikoff.data.sources.text import TextSource, line_options
 from novikoff.parameters.common import PARAMETERS
 
 
@@ -39,16 +39,8 @@ def open_text(
     PARAMETERS["rounding"].check(rounding)
 
     def make_parser(kind: str) -> NamedParser:
-        return _core.JsonRows(
-            label,
-            weight,
-            "features",
-            ignored,
-            label="required" if labelled else "optional",
-            kind=kind,
-            skip_bad=bool(skip_bad_lines),
-            round=rounding == "nearest",
-        )
+        options = line_options(kind, rounding, labelled, skip_bad_lines)
+        return _core.JsonRows(options, label, weight, ignore=ignored)
 
     return named_source(
         stream,

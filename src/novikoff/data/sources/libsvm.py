@@ -22,7 +22,7 @@ from novikoff.data.sources.bytestream import (
     check_whole,
 )
 from novikoff.data.sources.features import NumberedFeatures
-from novikoff.data.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, labels_of
+from novikoff.data.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, labels_of, line_options
 from novikoff.data.text_labels import TextLabels
 from novikoff.parameters.common import PARAMETERS
 
@@ -143,12 +143,11 @@ def load(
 
     def make_parser(kind: str) -> _core.LibsvmRows:
         return _core.LibsvmRows(
+            line_options(kind, rounding),
             single=single,
             zero_based=bool(zero_based),
             n_features=limit,
             max_columns=int(max_columns),
-            kind=kind,
-            round=rounding == "nearest",
         )
 
     rows = make_parser("")
@@ -212,13 +211,10 @@ def open_text(
 
     def make_parser(kind: str) -> _core.LibsvmRows:
         return _core.LibsvmRows(
+            line_options(kind, rounding, labelled, skip_bad_lines),
             zero_based=features.zero_based,
             n_features=features.n_columns if features.strict else -1,
             max_columns=int(max_columns) if features.grows else -1,
-            label="required" if labelled else "optional",
-            kind=kind,
-            skip_bad=bool(skip_bad_lines),
-            round=rounding == "nearest",
         )
 
     return TextSource(
@@ -238,6 +234,7 @@ def _rows(
 ) -> tuple[Csr, Labels | None, None]:
     """What a parser has read, as a block has it."""
     largest = parser.largest
+    indptr: npt.NDArray[Any]
     given, values, indices, indptr, _ = parser.view() if reuse else parser.take()
     if not features.fixed:
         features.widen(largest + 1)

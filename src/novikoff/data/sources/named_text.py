@@ -62,6 +62,6 @@ def _checked(name: str, features: Features | None, hash_bits: int | None, seed: 
 def _rows(parser: NamedParser, features: Any, reuse: bool) -> tuple[Csr, Labels | None, Floats | None]:
     """What a parser has read, over the columns of its names."""
     given, weights, data, indices, indptr, names = parser.view() if reuse else parser.take()
-    data, indices, indptr = _core.recolumn(data, indices, indptr, features.place(names))
-    X = Csr(data, indices, indptr, (len(indptr) - 1, features.n_columns), is_sorted=False)
+    values, columns, ends = _core.recolumn(data, indices, indptr, features.place(names))
+    X = Csr(values, columns, ends, (len(ends) - 1, features.n_columns), is_sorted=False)
     return X, labels_of(given), weights

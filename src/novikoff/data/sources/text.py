@@ -10,6 +10,7 @@ from functools import partial
 from threading import Condition
 from typing import Any, Generic, Protocol, TypeVar
 
+from novikoff import _core
 from novikoff.data.rounding import Rounding
 from novikoff.data.sources.block import Block, Floats, Labels, Matrix
 from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream, Lines, check_whole
@@ -20,6 +21,14 @@ from novikoff.data.threads import threads
 from novikoff.parameters.common import PARAMETERS
 
 BLOCK_SIZE = 1 << 21  # enough that handing blocks over costs little
+
+
+def line_options(
+    kind: str, rounding: str, labelled: bool = True, skip_bad_lines: bool = False
+) -> _core.LineOptions:
+    """How a parser reads lines whose labels are of this kind."""
+    label = "required" if labelled else "optional"
+    return _core.LineOptions(label, kind, bool(skip_bad_lines), rounding == "nearest")
 
 
 class Parser(Protocol):

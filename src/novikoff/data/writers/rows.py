@@ -178,7 +178,7 @@ class _LibsvmLines(Lines):
         X = sparse(block.X)
         data, indptr = _arrays(X)
         heads = joined(label_texts(block, self._label))
-        return _core.format_sparse(data, self._number(X, block), indptr, *heads, None, b"", b"\n")
+        return _core.RowFormat(b"", b"\n").sparse(data, self._number(X, block), indptr, *heads)
 
     def _label(self, label: str, is_text: bool) -> str:
         if self._UNSAYABLE.search(label):
@@ -251,7 +251,8 @@ class _VwLines(Lines):
                 f"{label} {shortest(w)} |" for label, w in zip(labels, block.weights.tolist(), strict=True)
             ]
         numbers = self._names.find(X)
-        return _core.format_sparse(data, numbers, indptr, *joined(heads), self._names.texts(), b"", b"\n")
+        line = _core.RowFormat(b"", b"\n", self._names.texts())
+        return line.sparse(data, numbers, indptr, *joined(heads))
 
     def _name(self, name: str) -> str:
         if self._UNSAYABLE.search(name):
@@ -292,7 +293,8 @@ class _JsonLines(Lines):
             ]
         heads = [f'{{{head}"features": {{' for head in heads]
         numbers = self._names.find(X)
-        return _core.format_sparse(data, numbers, indptr, *joined(heads), self._names.texts(), b", ", b"}}\n")
+        line = _core.RowFormat(b", ", b"}}\n", self._names.texts())
+        return line.sparse(data, numbers, indptr, *joined(heads))
 
 
 def _json(text: str) -> str:

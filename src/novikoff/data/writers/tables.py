@@ -137,6 +137,7 @@ def _write_text(layout: Layout, blocks: Iterator[Block], target: Target, format:
         raise ValueError(
             "names of features have so many ';' or tabs that a CSV file of them would be misread."
         )
+    line = _core.RowFormat(delimiter.encode(), b"\n")
     with written(target) as out:
         out.write(f"{header}\n".encode())
         for block in blocks:
@@ -148,7 +149,7 @@ def _write_text(layout: Layout, blocks: Iterator[Block], target: Target, format:
             if parts and layout.names:
                 heads = [f"{head}{delimiter}" for head in heads]
             for rows, X in layout.dense(block):
-                out.write(_core.format_dense(X, *joined(heads[rows]), delimiter.encode(), b"\n"))
+                out.write(line.dense(X, *joined(heads[rows])))
 
 
 # ---- Parquet and Arrow ---------------------------------------------------------------------------------
