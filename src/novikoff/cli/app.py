@@ -10,7 +10,7 @@ import novikoff
 from novikoff.cli import output
 from novikoff.cli.errors import BAD_USAGE, DONE
 from novikoff.cli.errors import run as run_command
-from novikoff.cli.options import UsageError, flag, own
+from novikoff.cli.options import UsageError, flag, value_option
 from novikoff.cli.parser import HELP, Command, close_to, paragraphs, section, split
 
 GROUPS = {  # the commands of each group, by its name; each is in a module of its name
@@ -24,7 +24,7 @@ COMMANDS = GROUPS[""]
 GLOBAL = (
     flag("version", "Show the version and exit."),
     flag("traceback", "Show where in the program an error arose. [variable: NOVIKOFF_TRACEBACK]"),
-    own(
+    value_option(
         "completion",
         "Write a script that completes commands and options in this shell.",
         choices=("bash", "zsh", "fish"),

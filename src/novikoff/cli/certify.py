@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from novikoff.cli import options as opt
 from novikoff.cli import output, progress
 from novikoff.cli.errors import DONE, INTERRUPTED
 from novikoff.cli.inputs import labelled_rows, model_of, open_for_certificate
-from novikoff.cli.options import DECISIONS, LABELLED, OUTPUT, ROWS, Options, UsageError, flag, option, own
+from novikoff.cli.options import Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.cli.paths import check_writable
 
@@ -24,25 +25,22 @@ BEGIN = b'{"novikoff-certificate"'
 
 
 @command(
-    LABELLED,
+    opt.LABELLED,
     groups={
         "Options": (
-            own("output", "Where to save the certificate.", kind=Path, metavar="PATH", required=True),
-            own(
-                "model",
-                "A model file: certify how many errors it makes, and whether it separates.",
-                kind=Path,
-                metavar="MODEL",
+            opt.file_option("output", "Where to save the certificate.", required=True),
+            opt.file_option(
+                "model", "A model file: certify how many errors it makes, and whether it separates.", "MODEL"
             ),
-            flag(
+            opt.flag(
                 "run",
                 "Certify a run of the perceptron over the rows in their order, and that it kept its bound.",
             ),
-            option("time_limit", default=None, help="How long to search for a proof."),
+            opt.option("time_limit", default=None, help="How long to search for a proof."),
         ),
-        "Mistakes and margins": DECISIONS,
-        **ROWS,
-        "Output": OUTPUT,
+        "Mistakes and margins": opt.DECISIONS,
+        **opt.ROWS,
+        "Output": opt.OUTPUT,
     },
 )
 def certify(options: Options) -> int:
@@ -81,7 +79,7 @@ def _prove(
     from novikoff.proof.certificates import certify
 
     X, y = labelled_rows(source, relabel)
-    settings: dict[str, Any] = {name: vars(options)[name] for name in DECISIONS}
+    settings: dict[str, Any] = {name: vars(options)[name] for name in opt.DECISIONS}
     time_limit = options.time_limit
     if model is not None:
         X, of_one_width = _of_one_width(X, model)

@@ -5,19 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from novikoff.cli import options as opt
 from novikoff.cli import output, progress
 from novikoff.cli.inputs import open_data
-from novikoff.cli.options import (
-    COLUMNS,
-    OUTPUT,
-    READING,
-    Argument,
-    Options,
-    UsageError,
-    flag,
-    own,
-    row_options,
-)
+from novikoff.cli.options import Argument, Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.parameters.table import FORMATS
 
@@ -36,20 +27,17 @@ NUMBER_BY = ("auto", "name", "column")
     ),
     groups={
         "Options": (
-            own(
+            opt.value_option(
                 "to",
                 "The format to write; without it the name of OUT says it.",
                 choices=(*FORMATS, *MODEL_SUFFIXES),
             ),
-            flag("force", "Replace OUT when it exists."),
-            flag("unlabelled", "Rows of data may have no labels."),
-            own(
-                "names",
-                "For LIBSVM text: where to write the number and name of each feature.",
-                kind=Path,
-                metavar="FILE",
+            opt.flag("force", "Replace OUT when it exists."),
+            opt.flag("unlabelled", "Rows of data may have no labels."),
+            opt.file_option(
+                "names", "For LIBSVM text: where to write the number and name of each feature.", "FILE"
             ),
-            own(
+            opt.value_option(
                 "number_by",
                 "How LIBSVM text numbers features that have names: by these, if they are whole numbers from "
                 "1, or by column, in order of appearance. 'auto': by name when all in the first row are such "
@@ -57,17 +45,19 @@ NUMBER_BY = ("auto", "name", "column")
                 "auto",
                 choices=NUMBER_BY,
             ),
-            own("label_name", "What JSON lines and tables call the labels.", "label", metavar="NAME"),
-            own(
+            opt.value_option(
+                "label_name", "What JSON lines and tables call the labels.", "label", metavar="NAME"
+            ),
+            opt.value_option(
                 "weight_name",
                 "What JSON lines and tables call the weights of rows.",
                 "weight",
                 metavar="NAME",
             ),
         ),
-        "Reading files": READING,
-        "Columns and features": COLUMNS,
-        "Output": OUTPUT,
+        "Reading files": opt.READING,
+        "Columns and features": opt.COLUMNS,
+        "Output": opt.OUTPUT,
     },
 )
 def convert(options: Options) -> None:
@@ -99,7 +89,7 @@ def convert(options: Options) -> None:
         from novikoff.data.writers.rows import write_source
 
         labelled = {} if not options.unlabelled else {"labelled": False}
-        source = open_data(inputs, **row_options(options), **labelled)
+        source = open_data(inputs, **opt.row_options(options), **labelled)
         with progress.bar(not quiet) as watch:
             written = write_source(
                 source,

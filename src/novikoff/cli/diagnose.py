@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novikoff.cli import options as opt
 from novikoff.cli import output, progress
 from novikoff.cli.errors import DONE, INTERRUPTED
 from novikoff.cli.inputs import open_data, read_all
 from novikoff.cli.learning import classes_of
-from novikoff.cli.options import DECISIONS, LABELLED, OUTPUT, ROWS, Options, UsageError, own, row_options
+from novikoff.cli.options import Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.cli.paths import check_writable
 
@@ -27,21 +28,16 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 @command(
-    LABELLED,
+    opt.LABELLED,
     groups={
         "Options": (
-            own("plot", "Draw the findings: a .png, .svg or .pdf file.", kind=Path, metavar="PATH"),
-            own(
-                "html",
-                "Write a page with tables and pictures that needs no other file.",
-                kind=Path,
-                metavar="PATH",
-            ),
+            opt.file_option("plot", "Draw the findings: a .png, .svg or .pdf file."),
+            opt.file_option("html", "Write a page with tables and pictures that needs no other file."),
         ),
-        "Mistakes and margins": DECISIONS,
+        "Mistakes and margins": opt.DECISIONS,
         "Search": ("n_orders", "time_limit", "random_state"),
-        **ROWS,
-        "Output": OUTPUT,
+        **opt.ROWS,
+        "Output": opt.OUTPUT,
     },
 )
 def diagnose(options: Options) -> int:
@@ -65,7 +61,7 @@ def diagnose(options: Options) -> int:
         need_matplotlib()
     if options.classes == "grow":
         raise UsageError("a diagnosis looks at all rows first: nothing grows.", "--classes")
-    source = open_data(options.data, **row_options(options))
+    source = open_data(options.data, **opt.row_options(options))
     with progress.bar(not quiet) as watch:
         problem, where = _read(source, options, watch)
     with progress.by_fraction(not quiet) as by_fraction:

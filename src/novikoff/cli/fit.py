@@ -6,28 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import dask_fit, kernel_fit, output, progress
+from novikoff.cli import options as opt
 from novikoff.cli.errors import DONE, INTERRUPTED
 from novikoff.cli.inputs import open_labelled, open_to_learn
 from novikoff.cli.learning import classes_of, plan_of, settings_of
-from novikoff.cli.options import (
-    CLUSTER,
-    COLUMNS,
-    KEEPING,
-    KERNELS,
-    LABELS,
-    LEARNING,
-    OUTPUT,
-    PASSES,
-    READING,
-    ROWS,
-    SAVED_AS,
-    TEST,
-    TO_LEARN,
-    Options,
-    UsageError,
-    row_options,
-    saved,
-)
+from novikoff.cli.options import Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
 
@@ -40,16 +23,16 @@ if TYPE_CHECKING:
 
 
 @command(
-    TO_LEARN,
+    opt.TO_LEARN,
     groups={
-        "Options": (TEST, SAVED_AS),
-        "Learning": LEARNING,
-        "Epochs and their order": PASSES,
-        "Kernels": KERNELS,
-        **ROWS,
-        "Caches and checkpoints": KEEPING,
-        "Clusters": CLUSTER,
-        "Output": (*OUTPUT, "verbose"),
+        "Options": (opt.TEST, opt.SAVED_AS),
+        "Learning": opt.LEARNING,
+        "Epochs and their order": opt.PASSES,
+        "Kernels": opt.KERNELS,
+        **opt.ROWS,
+        "Caches and checkpoints": opt.KEEPING,
+        "Clusters": opt.CLUSTER,
+        "Output": (*opt.OUTPUT, "verbose"),
     },
 )
 def fit(options: Options) -> int:
@@ -77,9 +60,9 @@ def fit(options: Options) -> int:
     quiet = options.quiet or options.json
     _settle(options, files, in_memory, quiet)
     path = model_path(options.model, "-" if options.data[0] == "-" else files.names[0])
-    made = saved(options, LEARNING, PASSES, LABELS, READING, COLUMNS)
+    made = opt.saved(options, opt.LEARNING, opt.PASSES, opt.LABELS, opt.READING, opt.COLUMNS)
     source = open_to_learn(options) if options.dask is None else None
-    made |= saved(options, ("mixing", "n_shards")) if source is None else {"format": source.format}
+    made |= opt.saved(options, ("mixing", "n_shards")) if source is None else {"format": source.format}
     checkpoint = _checkpoint(options, made, quiet)
     classes = classes_of(options)
     learned: LinearModel | KernelModel
@@ -135,7 +118,7 @@ def fit(options: Options) -> int:
             from novikoff.evaluation import evaluate
 
             with progress.bar(not quiet) as watch:
-                tests = open_labelled(path, options.test, row_options(options, READING))
+                tests = open_labelled(path, options.test, opt.row_options(options, opt.READING))
                 tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is saved, whatever is wrong with the test
         _show(learned, skipped, path, tested, runs, options.json)

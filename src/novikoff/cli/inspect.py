@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import output
-from novikoff.cli.options import MODEL, TABLE, TAG_TABLE, Options, flag, option, own
+from novikoff.cli.options import MODEL, TABLE, TAG_TABLE, Options, flag, option, value_option
 from novikoff.cli.parser import command
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ MANY = 20  # classes, up to which each is shown with its features
     MODEL,
     groups={
         "Options": (
-            own("top", "Features to show for each class, the heaviest first.", 10, kind=int, metavar="N"),
+            value_option(
+                "top", "Features to show for each class, the heaviest first.", 10, kind=int, metavar="N"
+            ),
             option("trust_patterns", TAG_TABLE),
             flag("json", "Write one JSON object, with all classes, to standard output."),
         )

@@ -256,7 +256,7 @@ def flag(name: str, help: str) -> Option:
     return Option(Parameter(name, False, help, "True or False", lambda v: isinstance(v, bool)), bool)
 
 
-def own(
+def value_option(
     name: str,
     help: str,
     default: Any = None,
@@ -275,6 +275,11 @@ def own(
     return Option(Parameter(name, default, help, expected, legal, choices), kind, metavar, required)
 
 
+def file_option(name: str, help: str, metavar: str = "PATH", *, required: bool = False) -> Option:
+    """An option of one command that names a file."""
+    return value_option(name, help, kind=Path, metavar=metavar, required=required)
+
+
 MODEL = Argument("model", "MODEL", "A model file.", Path)
 TO_LEARN = Argument(
     "data",
@@ -282,18 +287,16 @@ TO_LEARN = Argument(
     "Files to learn from, one after the other; a pattern in quotes, or - for standard input.",
 )
 LABELLED = Argument("data", "DATA...", "Files with labels, or - for standard input.")
-TEST = own(
+TEST = value_option(
     "test",
     "Files to evaluate the result on; they choose nothing. Can be given several times.",
     (),
     metavar="FILE",
 )
-SAVED_AS = own(
+SAVED_AS = file_option(
     "model",
     "Where to save the model; an existing model is replaced. Default: the first file's name with .novikoff, "
     "in the current folder.",
-    kind=Path,
-    metavar="PATH",
 )
 
 

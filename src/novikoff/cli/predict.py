@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from novikoff.cli import output
-from novikoff.cli.options import MODEL, READING, Argument, Options, flag, own, row_options
+from novikoff.cli.options import MODEL, READING, Argument, Options, file_option, flag, row_options
 from novikoff.cli.parser import command
 
 SLICE = 1 << 20  # approximate number of characters written at once
@@ -20,12 +19,7 @@ SLICE = 1 << 20  # approximate number of characters written at once
     Argument("data", "DATA...", "Files, with or without labels, or - for standard input."),
     groups={
         "Options": (
-            own(
-                "output",
-                "Where to write; without it to standard output.",
-                kind=Path,
-                metavar="FILE",
-            ),
+            file_option("output", "Where to write; without it to standard output.", "FILE"),
             flag(
                 "scores",
                 "Write the scores too, separated by tabs: one for the second class where there are two, "

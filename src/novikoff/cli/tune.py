@@ -5,26 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from novikoff.cli import options as opt
 from novikoff.cli import output, progress
 from novikoff.cli.inputs import open_labelled, open_to_learn
 from novikoff.cli.learning import classes_of, settings_of
-from novikoff.cli.options import (
-    COLUMNS,
-    DECISIONS,
-    LABELS,
-    LEARNING,
-    OUTPUT,
-    PASSES,
-    READING,
-    SAVED_AS,
-    TEST,
-    Argument,
-    Options,
-    UsageError,
-    defaults,
-    row_options,
-    saved,
-)
+from novikoff.cli.options import Argument, Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
 
@@ -36,21 +21,21 @@ if TYPE_CHECKING:
 SHOWN = 10  # candidates
 
 
-SAME = (*DECISIONS, "margin", "multiclass", "class_weight")
+SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
 
 
 @command(
     Argument("data", "DATA...", "Files to learn from, one after the other; a pattern in quotes."),
     groups={
-        "Options": (TEST, SAVED_AS),
+        "Options": (opt.TEST, opt.SAVED_AS),
         "What is tried": (
             *("folds", "split", "rules", "averages", "epochs", "scales", "Cs", "random_state"),
         ),
         "The same for all that is tried": SAME,
-        "Labels": LABELS,
-        "Reading files": READING,
-        "Columns and features": (*COLUMNS, "cache"),
-        "Output": OUTPUT,
+        "Labels": opt.LABELS,
+        "Reading files": opt.READING,
+        "Columns and features": (*opt.COLUMNS, "cache"),
+        "Output": opt.OUTPUT,
     },
 )
 def tune(options: Options) -> None:
@@ -80,8 +65,8 @@ def tune(options: Options) -> None:
     source = open_to_learn(options)
     classes = classes_of(options)
     quiet = options.quiet or options.json
-    usual = defaults((*LEARNING, *PASSES))
-    kept = saved(options, SAME, LABELS, READING, COLUMNS)
+    usual = opt.defaults((*opt.LEARNING, *opt.PASSES))
+    kept = opt.saved(options, SAME, opt.LABELS, opt.READING, opt.COLUMNS)
     with progress.bar(not quiet) as watch:
         result = tune(
             source,
@@ -111,7 +96,7 @@ def tune(options: Options) -> None:
     try:
         if options.test:
             with progress.bar(not quiet) as watch:
-                tests = open_labelled(path, options.test, row_options(options, READING))
+                tests = open_labelled(path, options.test, opt.row_options(options, opt.READING))
                 tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is saved, whatever is wrong with the test
         _show(result, model, path, tested, options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from novikoff.cli import output
 from novikoff.cli.errors import BAD_INPUT, DONE
 from novikoff.cli.inputs import labelled_rows, model_of, open_for_certificate
-from novikoff.cli.options import OUTPUT, ROWS, Argument, Options, own, row_options
+from novikoff.cli.options import OUTPUT, ROWS, Argument, Options, file_option, row_options, value_option
 from novikoff.cli.parser import command
 
 if TYPE_CHECKING:
@@ -23,14 +23,13 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
     Argument("data", "DATA...", "The files it is about, or - for standard input."),
     groups={
         "Options": (
-            own(
+            file_option(
                 "model",
                 "The model that the certificate was made with, when its features have names, which number "
                 "the columns. Its weights are not looked at.",
-                kind=Path,
-                metavar="MODEL",
+                "MODEL",
             ),
-            own(
+            value_option(
                 "max_work",
                 "Steps that the check may take: products of whole numbers of 64 bits.",
                 200_000_000,

@@ -63,64 +63,35 @@ def _ignored(reason: OSError) -> None:
     """Standard error is lost: there is no other place for a message."""
 
 
-class _Bytes(io.BufferedIOBase):
+class _Bytes(io.BufferedWriter):
     """The bytes behind a stream, as they are: of data that a command writes to standard output."""
 
-    def __init__(self, stream: Any, failed: Callable[[OSError], None]) -> None:
-        self._stream, self._failed = stream, failed
-
-    def writable(self) -> bool:
-        return True
+    def __init__(self, raw: io.RawIOBase, failed: Callable[[OSError], None]) -> None:
+        super().__init__(raw)
+        self._failed = failed
 
     def write(self, data: Any) -> int:
         try:
-            written: int = self._stream.write(data)
+            return super().write(data)
         except OSError as error:
             self._failed(error)
             return len(data)
-        return written
 
     def flush(self) -> None:
         try:
-            self._stream.flush()
+            super().flush()
         except OSError as error:
             self._failed(error)
 
-    def fileno(self) -> int:
-        return int(self._stream.fileno())
 
-
-class Visible(io.TextIOBase):
+class Visible(io.TextIOWrapper):
     """A stream of text to which only what is visible gets through."""
 
-    errors = "replace"  # R ≥ γ in a terminal that has only ASCII
-    encoding = "utf-8"
-
-    def __init__(self, stream: TextIO, failed: Callable[[OSError], None]) -> None:
-        self.stream, self._failed = stream, failed
-        self.buffer = _Bytes(stream.buffer, failed)
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return self.stream.isatty()
-
-    def fileno(self) -> int:
-        return self.stream.fileno()
+    stream: TextIO  # what it stands before
 
     def write(self, text: str) -> int:
-        try:
-            self.stream.write(visible(text))
-        except OSError as error:
-            self._failed(error)
+        super().write(visible(text))
         return len(text)
-
-    def flush(self) -> None:
-        try:
-            self.stream.flush()
-        except OSError as error:
-            self._failed(error)
 
 
 def _reserve() -> None:
@@ -142,11 +113,17 @@ def guard() -> None:
         stream = getattr(sys, name)
         if stream is None:
             stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        if isinstance(stream.buffer, io.RawIOBase):  # python -u: it may write but a part
-            whole = io.BufferedWriter(stream.buffer)
-            stream = io.TextIOWrapper(whole, encoding=stream.encoding, line_buffering=True)
-        stream.reconfigure(errors="replace")
-        setattr(sys, name, Visible(stream, failed))
+        raw = getattr(
+            stream.buffer, "raw", stream.buffer
+        )  # python -u has no buffer, and may write but a part
+        shown = Visible(
+            _Bytes(raw, failed),
+            encoding=stream.encoding,
+            errors="replace",  # R ≥ γ in a terminal that has only ASCII
+            line_buffering=stream.line_buffering or raw is stream.buffer,
+        )
+        shown.stream = stream
+        setattr(sys, name, shown)
 
 
 def give_up() -> None:

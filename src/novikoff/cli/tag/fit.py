@@ -6,19 +6,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novikoff.cli import options as opt
 from novikoff.cli import output, progress
 from novikoff.cli.errors import DONE, INTERRUPTED
 from novikoff.cli.learning import plan_of
-from novikoff.cli.options import (
-    OUTPUT,
-    SAVED_AS,
-    TAG_LEARNING,
-    TAG_READING,
-    TAG_TABLE,
-    TEST,
-    Argument,
-    Options,
-)
+from novikoff.cli.options import Argument, Options
 from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
 from novikoff.cli.tag.inputs import load, open_for_tagger, open_new, templates_of
@@ -35,12 +27,12 @@ if TYPE_CHECKING:
         "TRAIN...",
         "Files to learn from, one after the other; a pattern in quotes, or - for standard input.",
     ),
-    table=TAG_TABLE,
+    table=opt.TAG_TABLE,
     groups={
-        "Options": ("templates", TEST, SAVED_AS),
-        "Learning": TAG_LEARNING,
-        "Reading files": TAG_READING,
-        "Output": (*OUTPUT, "verbose"),
+        "Options": ("templates", opt.TEST, opt.SAVED_AS),
+        "Learning": opt.TAG_LEARNING,
+        "Reading files": opt.TAG_READING,
+        "Output": (*opt.OUTPUT, "verbose"),
     },
 )
 def fit(options: Options) -> int:
@@ -63,7 +55,7 @@ def fit(options: Options) -> int:
     quiet = options.quiet or options.json
     path = model_path(options.model, "-" if options.data[0] == "-" else files.names[0])
     source, chosen = open_new(options)
-    made = {name: vars(options)[name] for name in TAG_LEARNING} | {
+    made = {name: vars(options)[name] for name in opt.TAG_LEARNING} | {
         "templates": options.templates or chosen,
         "format": source.format,
         "label": options.label,

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing, nullcontext
-from pathlib import Path
 
+from novikoff.cli import options as opt
 from novikoff.cli import output
-from novikoff.cli.options import MODEL, TAG_READING, TAG_TABLE, Argument, Options, UsageError, flag, own
+from novikoff.cli.options import Argument, Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.cli.tag.inputs import load, open_for_tagger
 
 
 @command(
-    MODEL,
+    opt.MODEL,
     Argument("data", "FILE...", "Files to tag, with or without labels, or - for standard input."),
-    table=TAG_TABLE,
+    table=opt.TAG_TABLE,
     groups={
         "Options": (
-            own("output", "Where to write; without it to standard output.", kind=Path, metavar="FILE"),
-            flag(
+            opt.file_option("output", "Where to write; without it to standard output.", "FILE"),
+            opt.flag(
                 "beside",
                 "Leave the labels of the files, and write predictions in a further column, as conlleval "
                 "reads them.",
             ),
             "trust_patterns",
         ),
-        "Reading files": TAG_READING,
+        "Reading files": opt.TAG_READING,
     },
 )
 def predict(options: Options) -> None:
