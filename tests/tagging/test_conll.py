@@ -15,8 +15,8 @@ from novikoff import SequenceTagger, _core
 from novikoff.data.sources.bytestream import ByteStream
 from novikoff.data.sources.features import NamedFeatures
 from novikoff.reference import templates as twin
-from novikoff.tagging import columns, conll
-from novikoff.tagging.conll import open_sentences, read_sentences
+from novikoff.tagging import columns
+from novikoff.tagging.conll import look, open_sentences, read_sentences
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import MOST_LABELS
 from novikoff.tagging.templates import Templates
@@ -370,7 +370,7 @@ def test_the_format_is_looked_for_once(monkeypatch):
     for text in (b"# comment\n" * 3000 + b"#\tX\n", b"#\n" * 30_000 + b"\n1" + b"\t_" * 9 + b"\n"):
         counted = Counted()
         monkeypatch.setattr(columns, "_CONLLU_ROW", counted)
-        conll.look(ByteStream(io.BytesIO(text)))
+        look(ByteStream(io.BytesIO(text)))
         assert counted.searches <= 1
 
 

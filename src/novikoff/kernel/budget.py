@@ -304,8 +304,8 @@ class _RowBudget(BudgetModel):
         self._check_columns(X)
         rows, n = rows_of(X), X.shape[0]
         out = np.zeros((n, self.n_columns))
-        ranges = ((begin, min(begin + PART, n)) for begin in range(0, n, PART))
-        calls = (partial(self.native.scores, rows, *part, averaged, out) for part in ranges)
+        score = self.native.scores
+        calls = (partial(score, rows, k, min(k + PART, n), averaged, out) for k in range(0, n, PART))
         for _ in results(calls, jobs):
             pass
         return out

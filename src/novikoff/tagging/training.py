@@ -55,9 +55,10 @@ def max_marginals(scorer: Scorer, x: Sequences, n_jobs: int | None = None) -> Fl
 
 def _ranges(scorer: Scorer, x: Sequences, jobs: int) -> list[tuple[int, int]]:
     """Ranges of sentences, each the work of one native call; several for each thread."""
-    n = scorer.n_labels
-    share = float(len(x.ids) * n + x.n_tokens * n**2) / (4 * jobs)
-    return x.ranges(CALL_WORK if jobs == 1 else min(max(share, 1.0), CALL_WORK), n)
+    n, work = scorer.n_labels, CALL_WORK
+    if jobs > 1:
+        work = min(max((len(x.ids) * n + x.n_tokens * n**2) / (4 * jobs), 1.0), work)
+    return x.ranges(work, n)
 
 
 # ---- training ----------------------------------------------------------------------------------------

@@ -328,7 +328,7 @@ class _Run:
         return np.concatenate([np.zeros(0, dtype=np.int64), *self.visited])
 
 
-# ---- what is traced ----------------------------------------------------------------------------------------
+# ---- what is traced ----------------------------------------------------------------------------------
 class _TraceBuilder:
     """From the recorded updates to the figures, computed of 2^power times the z that were added.
 

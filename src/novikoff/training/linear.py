@@ -377,8 +377,10 @@ def scan(
 def sound(X: Any) -> Any:
     """X with all values finite and, where sparse, in order; an array of objects as it is."""
     if X.ndim == 2:
+        native = Weights(2, X.shape[1], Settings()).native
         try:
-            scan(Model(2, X.shape[1], Settings()), X, rows_of(X), None, None, X.shape[0])
+            problem, row, _ = _core.scan(native, rows_of(X), None, None, 0, X.shape[0])
+            raise_problem(problem, row, X)
         except UnsortedIndices:
             return in_order(X)
     return X
