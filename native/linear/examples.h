@@ -13,7 +13,8 @@ class Examples {
   public:
     const Rows& rows;
 
-    Examples(nb::handle_t<Rows> of, std::optional<Labels> y, std::optional<Floats> c, std::optional<Order> o)
+    Examples(nb::handle_t<Rows> of, const std::optional<Labels>& y, const std::optional<Floats>& c,
+             const std::optional<Order>& o)
         : owner(nb::borrow(of)), labels(y), weights(c), order(o), rows(*nb::inst_ptr<Rows>(of)) {
         const size_t n = size_t(rows.n());
         if ((labels && labels->shape(0) != n) || (weights && weights->shape(0) != n))

@@ -1,4 +1,9 @@
 // Binds the loops over rows: learning, checking, looking for what is wrong, predicting.
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 takes the optional arrays of Examples, which nanobind destroys, for uninitialised ones.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include "linear/loops.h"
 
 #include "hand_over.h"
@@ -149,8 +154,8 @@ Report scored(PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Array<
 void bind_loops(nb::module_& m) {
     nb::class_<Examples>(m, "Examples", "Rows with labels and weights, and the order of their visits.")
         .def(
-            nb::init<nb::handle_t<Rows>, std::optional<Labels>, std::optional<Floats>,
-                     std::optional<Order>>(),
+            nb::init<nb::handle_t<Rows>, const std::optional<Labels>&, const std::optional<Floats>&,
+                     const std::optional<Order>&>(),
             nb::arg("rows"), nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(),
             nb::arg("order").none() = nb::none(),
             "Without weights each is 1; without an order rows are visited as they lie. Visit t is to row order[t].");
