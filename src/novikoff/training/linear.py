@@ -379,10 +379,10 @@ def sound(X: Any) -> Any:
     if X.ndim == 2:
         native = Weights(2, X.shape[1], Settings()).native
         try:
-            problem, row, _ = _core.scan(native, rows_of(X), None, None, 0, X.shape[0])
+            problem, row, _ = _core.scan(native, _core.Examples(rows_of(X)), 0, X.shape[0])
             raise_problem(problem, row, X)
         except UnsortedIndices:
-            return in_order(X)
+            return sound(in_order(X))
     return X
 
 
