@@ -53,7 +53,7 @@ INSIDE = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 LEARNING = (
     "epoch",
     "pocket_epoch",
-    "winnow_epoch",
+    "Winnow.epoch",
     "Block.visit",
     "ConjunctionLearner.visit",
     "RowBudget.learn",
@@ -66,15 +66,15 @@ LEARNING = (
 PREDICTING = (
     "predict",
     "scores",
-    "votes",
-    "winnow_scores",
+    "Hypotheses.vote",
+    "Winnow.scores",
     "Panel.values",
     "Panel.add_scores",
     "add_products",
     "kernel_votes",
     "joint_kernel_votes",
-    "conjunction_scores",
-    "conjunction_votes",
+    "ConjunctionScores.scores",
+    "ConjunctionVotes.vote",
     "RowBudget.scores",
     "TaggerScorer.tag",
     "TaggerScorer.through",
@@ -233,7 +233,7 @@ def test_learn_one_is_one_native_call(calls):
 def from_command(frames: Stack) -> Stack:
     """The frames from the command's own function on; of another thread, all of them."""
     begins = [k for k, frame in enumerate(frames) if frame.startswith("cli/")]
-    while begins and frames[begins[0]].startswith("cli/running.py"):
+    while begins and frames[begins[0]] in ("cli/app.py:run", "cli/errors.py:run"):
         del begins[0]
     return frames[begins[0] :] if begins else frames
 

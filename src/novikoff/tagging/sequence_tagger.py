@@ -104,11 +104,7 @@ class SequenceTagger(TaggerEstimator):
             reading.check_lengths(x, y)
             classes = reading.found_labels(y)
             labels = reading.numbered(y, classes, x.n_tokens)
-            plan = self._plan(
-                early_stopping=bool(self.early_stopping),
-                validation_fraction=float(self.validation_fraction),
-                n_epochs_no_change=int(self.n_epochs_no_change),
-            )
+            plan = Plan.of(self)
             trainer, features = fitting.trainer_of(
                 features,
                 x,
