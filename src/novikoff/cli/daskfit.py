@@ -52,7 +52,9 @@ class Cluster:
             raise typer.BadParameter("grow is not possible with --dask.", param_hint="--classes")
         if "-" in data:
             raise typer.BadParameter("workers cannot read standard input.", param_hint="DATA")
-        import novikoff.distributed  # noqa: F401 -- which says what to install
+        import novikoff.dask
+
+        novikoff.dask.check_installed()
 
 
 def learn(
