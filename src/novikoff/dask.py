@@ -4,6 +4,16 @@ Needs the extra ``dask`` (``pip install 'novikoff[dask]'``). Names are resolved 
 that workers, which only need what shards do, load no scikit-learn.
 """
 
+from importlib import import_module
+
 from novikoff.lazy import attach
 
 attach(__name__)
+
+
+def check_installed() -> None:
+    """Say what to install where Dask is missing."""
+    try:
+        import_module("distributed")
+    except ImportError:
+        raise ImportError("novikoff.dask needs dask and distributed: pip install 'novikoff[dask]'.") from None

@@ -82,12 +82,15 @@ STUBS = {
 
 
 def declared(stub: Path) -> list[str]:
-    """The names that a type checker finds in a stub, in its words: imports `as` a name, and annotations."""
+    """The names that a type checker finds in a stub, in its words: imports `as` a name, and annotations.
+
+    A function is of the module itself, which does not list it.
+    """
     names = []
     for statement in ast.parse(stub.read_text()).body:
         if isinstance(statement, ast.ImportFrom):
             names += [alias.asname for alias in statement.names if alias.asname is not None]
-        else:
+        elif not isinstance(statement, ast.FunctionDef):
             assert isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
             names.append(statement.target.id)
     return sorted(names)

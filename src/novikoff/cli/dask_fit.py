@@ -39,7 +39,8 @@ def settle(options: Options) -> None:
     if "-" in options.data:
         raise UsageError("workers cannot read standard input.", "DATA")
     import novikoff.dask
-    import novikoff.distributed  # noqa: F401 -- which says what to install
+
+    novikoff.dask.check_installed()
 
 
 def learn(

@@ -1,10 +1,7 @@
 """Perceptrons on a cluster, by iterative parameter mixing. The public name is `novikoff.dask`."""
 
+from novikoff.dask import check_installed
 from novikoff.lazy import attach
 
-try:
-    import distributed  # noqa: F401
-except ImportError:
-    raise ImportError("novikoff.dask needs dask and distributed: pip install 'novikoff[dask]'.") from None
-
 attach(__name__)
+check_installed()
