@@ -90,13 +90,13 @@ class Data:
             lines, across = (n, width) if form == "csr" else (width, n)
             fits = len(ends) == lines + 1 and ends[0] == 0 and ends[-1] == len(values) == len(minor)
             minor, ends = minor.astype(np.int64), ends.astype(np.int64)
-            need(fits and (np.diff(ends) >= 0).all(), "the sparse rows do not fit together")
+            need(fits and (np.diff(ends) >= 0).all(), "the arrays of the sparse rows do not match")
             need(((minor >= 0) & (minor < across)).all(), "a column is out of range")
             major = np.repeat(np.arange(lines), np.diff(ends))
             rows, columns = (major, minor) if form == "csr" else (minor, major)
             order = np.lexsort((columns, rows))
             rows, columns, values = rows[order], columns[order], values[order]
-            need(((np.diff(rows) > 0) | (np.diff(columns) > 0)).all(), "a row has a column twice")
+            need(((np.diff(rows) > 0) | (np.diff(columns) > 0)).all(), "a row has the same column twice")
             rows, columns, values = rows[values != 0], columns[values != 0], values[values != 0]
         else:
             rows, columns = np.nonzero(values)
@@ -150,11 +150,11 @@ def exact_array(given: Any) -> Any:
 
     parts = [given, *given] if isinstance(given, list | tuple) else [given]
     masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
-    need(not masked, "masked arrays are not read: fill or drop what is masked")
+    need(not masked, "masked arrays are not accepted: fill or drop the masked values")
     need(
-        not isinstance(given, list | tuple) or exact(given), "the data hold an integer which no double equals"
+        not isinstance(given, list | tuple) or exact(given), "the data hold an integer that no double equals"
     )
-    return array_of(given, "the data are no array")
+    return array_of(given, "the data are not an array")
 
 
 def array_of(given: Any, otherwise: str) -> Any:
@@ -166,9 +166,11 @@ def array_of(given: Any, otherwise: str) -> Any:
 
 def labels_of(y: Any) -> list[str]:
     """The labels in words; two that are different stay different."""
-    need(not isinstance(y, np.ma.MaskedArray), "masked labels are not read: fill or drop what is masked")
+    need(
+        not isinstance(y, np.ma.MaskedArray), "masked labels are not accepted: fill or drop the masked labels"
+    )
     if not isinstance(y, list | tuple):
-        y = array_of(y, "the labels are no array")
+        y = array_of(y, "the labels are not an array")
         plain = y.dtype.kind in "iubUOT" or (y.dtype.kind == "f" and y.dtype.itemsize <= 8)
         need(plain and y.ndim == 1, f"labels must be one list of numbers or texts, not {y.dtype}{y.shape}")
         y = y.tolist()
@@ -178,9 +180,9 @@ def labels_of(y: Any) -> list[str]:
     ]
     for label in given:
         if not isinstance(label, str | int | float):
-            raise Refused(f"{label!r} is no label")
+            raise Refused(f"{label!r} is not a label")
     texts = {label: as_text(label) for label in {*given}}
-    need(len({*texts.values()}) == len(texts), "two labels are written alike, such as 1 and '1'")
+    need(len({*texts.values()}) == len(texts), "two labels have the same text, such as 1 and '1'")
     return [texts[label] for label in given]
 
 
@@ -191,7 +193,7 @@ def as_text(label: Any) -> str:
     if isinstance(label, int):
         need(abs(label).bit_length() <= MAX_LABEL, f"a label is an integer of more than {MAX_LABEL} bits")
         return str(int(label))
-    need(math.isfinite(label), f"{label!r} is no label")
+    need(math.isfinite(label), f"{label!r} is not a label")
     return str(int(label)) if label == int(label) else repr(label)
 
 
@@ -225,7 +227,7 @@ def number_of(text: str, label: bool = False) -> float:
     need(math.isfinite(value), f"{text} is beyond the largest double")
     need(
         label or not INTEGER.fullmatch(text) or int(text) == value,
-        f"{text} is an integer which no double equals",
+        f"{text} is an integer that no double equals",
     )
     return value
 
@@ -236,7 +238,7 @@ def read_libsvm(file: Any) -> tuple[Any, list[str]]:
     for k, row in enumerate(rows):
         need(":" not in row[0], f"row {k} has no label, but begins with {row[0]!r}")
     for column, _ in pairs:
-        need(INDEX.fullmatch(column), f"{column!r} is no number of a column")
+        need(INDEX.fullmatch(column), f"{column!r} is not a column number")
     columns = np.array([int(column) - 1 for column, _ in pairs], dtype=np.int64)
     ends, shape = np.cumsum([0, *(len(row) - 1 for row in rows)]), (len(rows), columns.max(initial=-1) + 1)
     X = {"data": np.array([number_of(value) for _, value in pairs]), "indices": columns, "indptr": ends}
@@ -262,12 +264,14 @@ def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]
         header = called or not numeric or labelled
         named = any(cell.lower() not in NO_NAMES for cell in others)
         clear = called or (labelled or not usual if numeric else named)
-        need(clear, f"does the first row, {','.join(first[:20])}, have names? Say --header or --no-header")
+        need(
+            clear, f"does the first row, {','.join(first[:20])}, contain names? Pass --header or --no-header"
+        )
     names = rows.pop(0) if header else [str(k + 1) for k in range(len(first))]
     label = label or ("".join(usual) if header else names[-1])
     at = [k for k, name in enumerate(names) if label in (name, str(k + 1))]
     need(at, f"which column has the labels? There are {', '.join(names[:20])}")
-    need(len(at) == 1, f"columns {' and '.join(str(k + 1) for k in at)} could both be meant by {label!r}")
+    need(len(at) == 1, f"columns {' and '.join(str(k + 1) for k in at)} both match {label!r}")
     for k, row in enumerate(rows):
         need(len(row) == len(names), f"row {k} has {len(row)} cells, not {len(names)}")
     labels = [row.pop(at[0]) for row in rows]
@@ -319,7 +323,7 @@ class Weights:
     def square(self, c_squared: Fraction) -> Fraction:
         """The square of the length of all vectors together."""
         first, others = (self.exact[:, 0] ** 2).sum(), (self.exact[:, 1:] ** 2).sum()
-        need(c_squared or not first, "bias is 0, but not the intercept")
+        need(c_squared or not first, "bias is 0, but the intercept is not")
         return Fraction(others + (first / c_squared if first else 0), 1 << 2 * self.bits)
 
 
@@ -331,7 +335,7 @@ class Checker:
         self.data, self.ties, classes = data, certificate["ties"], certificate["classes"]
         need(self.ties in ("positive", "mistake"), "ties must be 'positive' or 'mistake'")
         texts = type(classes) is list and all(type(name) is str for name in classes)
-        need(texts and len(set(classes)) == len(classes) >= 2, "classes must be two texts or more, each once")
+        need(texts and len(set(classes)) == len(classes) >= 2, "classes must be at least two distinct texts")
         self.K, place = len(classes), {name: k for k, name in enumerate(classes)}
         for label in {*data.labels} - {*classes}:
             raise Refused(f"rows have the label {label!r}, which is none of the classes")
@@ -400,7 +404,7 @@ class Checker:
         read = hexadecimals if whole else numbers
         coef, intercept = vectors(claim["coef"], self.K, "coef", read), read(claim["intercept"], "intercept")
         k, wide = self.K if self.K > 2 else 1, self.data.width - 1
-        need(wide <= coef.shape[1], f"coef must have {wide} columns, as the data")
+        need(wide <= coef.shape[1], f"coef must have {wide} columns, like the data")
         need(len(intercept) == k, f"intercept must have {k} number(s)")
         w = np.column_stack([np.zeros(self.K, dtype=coef.dtype), coef])
         w[-k:, 0] = intercept
@@ -418,8 +422,11 @@ class Checker:
         gamma, coef0 = (Fraction(size(given[name], name)) for name in ("gamma", "coef0"))
         (degree,) = indices([given["degree"]], MAX_DEGREE + 1, "degree")
         rows, alpha = indices(claim["rows"], data.n, "rows"), vectors(claim["alpha"], self.K, "alpha")
-        need(len({*rows}) == len(rows) > 0, "rows must be some, each once")
-        need(len(rows) * max(len(rows), data.width) <= MAX_CELLS, "there are too many rows, or too wide ones")
+        need(len({*rows}) == len(rows) > 0, "rows must be a non-empty list without repetitions")
+        need(
+            len(rows) * max(len(rows), data.width) <= MAX_CELLS,
+            "there are too many rows, or too many columns",
+        )
         need(alpha.shape[1] == len(rows), "alpha must have a number for each row")
         poly = given["name"] == "poly" and degree > 0
         need(
@@ -430,7 +437,7 @@ class Checker:
         need(poly or plain, "a monotone conjunction has gamma=1, coef0=0, degree=1")
         one = max(gamma.denominator << 2 * data.bits, coef0.denominator, self.c_squared.denominator)
         power, bits = (one.bit_length() - 1) * degree, bits_of(alpha)  # of K and of α
-        need(power + data.width <= MAX_BITS, "the kernel's values are too long to be written down")
+        need(power + data.width <= MAX_BITS, "the kernel's values are too long to be computed")
         factor, constant, more = (
             int(gamma * one) >> 2 * data.bits,
             int(coef0 * one),
@@ -495,7 +502,7 @@ class Checker:
     def pairs(self, rows: list[int], given: Any) -> list[tuple[int, int]]:
         """Rows with their rivals, which have to be given for three classes or more."""
         rivals = indices(given, self.K, "rivals") if self.K > 2 else [1 - int(self.y[row]) for row in rows]
-        need(len(rivals) == len(rows) and (self.K > 2 or given == []), "rivals must fit to the rows")
+        need(len(rivals) == len(rows) and (self.K > 2 or given == []), "rivals must match the rows")
         for row, rival in zip(rows, rivals, strict=True):
             need(rival != self.y[row], f"row {row} cannot have its own class as rival")
         return list(zip(rows, rivals, strict=True))
@@ -542,8 +549,8 @@ class Checker:
             need((floats >= 0).all() and floats.any(), "weights must be ≥ 0, and not all 0")
             weights = wholes(floats, bits_of(floats)).tolist()  # their power of two is on both sides
         pairs = self.pairs(indices(claim["rows"], self.data.n, "rows"), claim["rivals"])
-        need(len(pairs) == len(weights) > 0, "there must be as many weights as rows, and some")
-        need(len(set(pairs)) == len(pairs), "a row (with its rival) comes twice")
+        need(len(pairs) == len(weights) > 0, "weights and rows must have the same length, at least 1")
+        need(len(set(pairs)) == len(pairs), "a row (with its rival) is given twice")
         short = self.length(pairs, weights) <= (Fraction(epsilon) * sum(weights)) ** 2
         need(short, f"the weighted sum of the vectors is more than {epsilon!r} times the sum of the weights")
         many = f"{len(weights)} vectors sum up to exactly 0 with positive weights"
@@ -564,7 +571,10 @@ class Checker:
         need(sorted(set(updates)) == updates, "updates must increase")
         pairs = self.pairs([int(path[visit % len(path)]) for visit in updates], claim["rivals"])
         radius = self.longest()
-        need(Fraction(epsilon) <= MAX_SLACK * radius, "epsilon is more than R²/2^20, which is no rounding")
+        need(
+            Fraction(epsilon) <= MAX_SLACK * radius,
+            "epsilon is more than R²/2^20, which is too large for rounding",
+        )
         self.model(claim)  # which has as many numbers as the weights below
         exact = np.zeros((self.K, self.data.width), dtype=object)
         w = Weights(exact, self.bits, self.size + len(updates).bit_length())
@@ -573,13 +583,15 @@ class Checker:
             end = min(now, start + n) if cyclic else now  # one round with the same W says it of all
             rows = path[np.arange(start, end) % len(path)]
             for at in np.flatnonzero(self.wrong(w, rows, -slack).any(axis=1)):
-                raise Refused(f"visit {start + at}, of row {rows[at]}, is a mistake that is left out")
+                raise Refused(
+                    f"visit {start + at}, of row {rows[at]}, is a mistake, but not among the updates"
+                )
             if now < visits:
                 row, rival = pairs[k]
                 s = self.signs(w, np.array([row]), np.array([rival]))[0]
                 first = ((s > 0) | ((s == 0) & (classes > rival)) | (classes == self.y[row])).all()
                 update = (first or slack) and self.wrong(w, np.array([row]), slack)[0, rival]
-                need(update, f"visit {now}, of row {row}, is no such update")
+                need(update, f"visit {now}, of row {row}, is listed as an update, but is not one")
                 columns = self.add(w.exact, row, rival, 1)
                 w.approx[:, columns] = w.exact[:, columns] / (1 << w.bits)
         said, k, gamma = self.separable(claim), len(updates), Fraction(claim["gamma"])
@@ -631,7 +643,7 @@ def vectors(given: Any, K: int, name: str, read: Any = numbers) -> Any:
     k = K if K > 2 else 1
     need(type(given) is list and len(given) == k, f"{name} must be {k} list(s) of numbers")
     lists = [read(vector, name) for vector in given]
-    need(len({*map(len, lists)}) == 1, f"the lists of {name} must have one length")
+    need(len({*map(len, lists)}) == 1, f"the lists of {name} must have the same length")
     return np.stack([0 * lists[0]] * (K - k) + lists)
 
 
@@ -654,14 +666,14 @@ def read_certificate(path: Any) -> Any:
 
 def parse(text: str | bytes) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        need(len(dict(pairs)) == len(pairs), "a name comes twice in an object")
+        need(len(dict(pairs)) == len(pairs), "an object has the same name twice")
         return dict(pairs)
 
     need(len(text) <= MAX_BYTES, f"the certificate is longer than {MAX_BYTES} bytes")
     try:
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise Refused(f"the certificate is no JSON that can be read: {error}") from None
+        raise Refused(f"the certificate is not readable JSON: {error}") from None
 
 
 def verify(certificate: Any, data: tuple[Any, Any], max_work: float = MAX_WORK) -> list[str]:
@@ -670,8 +682,10 @@ def verify(certificate: Any, data: tuple[Any, Any], max_work: float = MAX_WORK) 
     Where it would take more than `max_work` steps to tell, `TooMuchWork` says so.
     """
     version = certificate.get("novikoff-certificate") if type(certificate) is dict else None
-    need(version is not None, "this is no certificate of novikoff")
-    need(type(version) is int and version == 1, f"version {version} is not known, but only version 1")
+    need(version is not None, "this is not a novikoff certificate")
+    need(
+        type(version) is int and version == 1, f"unknown version {version}: this checker knows version 1 only"
+    )
     fields = "novikoff-certificate digest classes bias ties claims"
     need({*certificate} == {*fields.split()}, f"the fields of a certificate are {fields}")
     rows = Data(*data)
@@ -680,7 +694,7 @@ def verify(certificate: Any, data: tuple[Any, Any], max_work: float = MAX_WORK) 
     need(type(claims) is list and 0 < len(claims) <= MAX_CLAIMS, f"there must be 1 to {MAX_CLAIMS} claims")
     for k, claim in enumerate(claims, 1):
         kind: Any = claim.get("claim") if type(claim) is dict else None
-        need(type(kind) is str and kind in CLAIMS, f"claim {k} is none of {', '.join(CLAIMS)}")
+        need(type(kind) is str and kind in CLAIMS, f"claim {k} is not one of {', '.join(CLAIMS)}")
         check, names = CLAIMS[kind]
         try:
             need({*claim} == {*names.split()}, f"the fields must be {names}")

@@ -102,7 +102,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
             features.place([str(name) for name in names])
             if features.n_columns != n_features:
                 raise ValueError(
-                    "feature_names_in_ has names that are repeated: a model file needs one a column."
+                    "feature_names_in_ has names that are repeated: a model file needs a unique name per column."
                 )
             features.fixed = True
         return features

@@ -304,8 +304,8 @@ class _Rows:
             absent = [name for name in names if not counts[name]]
             if absent:
                 raise ValueError(
-                    f"{self.source.name}: no row of the class {absent[0]!r} is left to learn from when "
-                    f"{what} is held out; {advice}, or leave out so rare a class."
+                    f"{self.source.name}: no row of the class {absent[0]!r} is left for training when "
+                    f"{what} is held out; {advice}, or remove that rare class."
                 )
 
     # -- what is learned from, and what is held out

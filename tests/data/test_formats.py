@@ -132,7 +132,7 @@ def test_every_format_gives_the_same_model(tmp_path_factory, table):
     for format in SUFFIXES:
         source = novikoff.open_source(jsonl(rows), format="jsonl", **weight)
         if format == "libsvm" and any(w != 1 for _, w, _ in rows):
-            with pytest.raises(ValueError, match="the row has a weight, for which LIBSVM text has no place"):
+            with pytest.raises(ValueError, match="the row has a weight, which LIBSVM text cannot hold"):
                 written(source, folder, format)
             continue
         path, _ = written(source, folder, format)
@@ -237,7 +237,7 @@ def test_what_a_format_cannot_say_is_refused(tmp_path):
         refused([("x", 2, {"fine": 1}), (label, 1, {"a": 1})], "x.vw", "line 2: the label .* written as VW")
     for label in ("a b", "a:b", "a#b"):
         refused([("x", 1, {"1": 1}), (label, 1, {"2": 1})], "x.svm", "the label .* written as LIBSVM")
-    refused([("x", 2, {"1": 1})], "x.svm", "line 1: the row has a weight, for which LIBSVM text has no place")
+    refused([("x", 2, {"1": 1})], "x.svm", "line 1: the row has a weight, which LIBSVM text cannot hold")
     for name in ("a\nb", " a", "a ", "\t"):
         refused([("x", 1, {name: 1})], "x.csv", "the feature .* cannot be written here: cells")
     refused([("x", 1, {"a\tb": 1})], "x.tsv", "the feature .* cannot be written here: cells")

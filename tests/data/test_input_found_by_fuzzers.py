@@ -1,4 +1,4 @@
-"""Input that does not fit together, as the fuzzers have found it: refused by one error."""
+"""Input that is inconsistent, as the fuzzers have found it: refused by one error."""
 
 import datetime
 import json

@@ -254,7 +254,9 @@ def test_formats_are_told_from_the_name(tmp_path):
         novikoff.open_source(io.BytesIO(b"what is this"))
     with pytest.raises(ValueError, match="format='xml' is not known: expected one of libsvm"):
         novikoff.open_source(tmp_path / "a.svm", format="xml")
-    with pytest.raises(ValueError, match="text_columns is no option of the format 'libsvm', which has block"):
+    with pytest.raises(
+        ValueError, match="text_columns is not an option of the format 'libsvm', which has block"
+    ):
         novikoff.open_source(tmp_path / "a.svm", text_columns=["a"])
 
 

@@ -361,7 +361,7 @@ def test_text_columns_are_bags_of_words(form: str, block_size: int) -> None:
         "body=the hat": 1,
         "kind=u": 1,
     }
-    with pytest.raises(ValueError, match=r"the column 'n' is of type .*, but was taken for text"):
+    with pytest.raises(ValueError, match=r"the column 'n' is of type .*, but was read as text"):
         read(TableSource(written(WORDS, "parquet"), text="n"))
 
 
@@ -466,7 +466,7 @@ def test_bad_lines_are_skipped_and_counted(block_size: int) -> None:
     assert "line 8: expected 3 cells, found 4" in source.skipped.first[1]
     assert "line 9: the column 'a' holds NaN" in source.skipped.first[2]
     assert "line 10: a quote does not end" in source.skipped.first[3]
-    assert "line 11: there is no label" in source.skipped.first[4]
+    assert "line 11: there is not a label" in source.skipped.first[4]
     read(source)
     assert source.skipped.count == 5  # counted anew in every pass
 
@@ -477,7 +477,7 @@ def late(cell: str) -> str:
 
 
 def test_a_late_cell_that_is_no_number() -> None:
-    match = r"line 200002: the column 'b' holds 'x', but was taken for a number .* name it as categorical"
+    match = r"line 200002: the column 'b' holds 'x', but was read as a number .* name it as categorical"
     for n_jobs in (1, 2):
         with pytest.raises(ValueError, match=match):
             read(csv_of(late("x"), n_jobs=n_jobs, block_size=1 << 16))
@@ -495,8 +495,8 @@ def test_a_late_cell_that_is_no_number() -> None:
         ("\n\n", {}, "the file is empty"),
         ("a,b,y\n", {"header": True}, "there is a header, but no row after it"),
         ("a,b,y\n", {}, "there is a header, but no row after it"),
-        ("a\n1\n", {"label": "a"}, "there is no column to learn from: the table has one column only, 'a'"),
-        ("a,b,y\n1,2,3\n", {"ignore": ["a", "b"]}, "there is no column to learn from, as all are ignored"),
+        ("a\n1\n", {"label": "a"}, "there is no feature column: the table has one column only, 'a'"),
+        ("a,b,y\n1,2,3\n", {"ignore": ["a", "b"]}, "there is no feature column, as all are ignored"),
         ("a,a,y\n1,2,3\n", {}, "'a' is the name of more than one column"),
         ("a,b,c\n1,2,3\n", {}, "no column is called .*; there are 'a', 'b', 'c'"),
         ("a,b,c\n1,2,3\n", {"label": "d"}, "label='d' is none of the 3 columns: 'a', 'b', 'c'"),
@@ -536,7 +536,7 @@ def test_bad_columnar_files(form: str, tmp_path: Path) -> None:
     def source(table: pa.Table, **options: Any) -> TableSource:
         return TableSource(written(table, form), **options)
 
-    with pytest.raises(ValueError, match="name the label's column by `label`; there are 'a', 'b'"):
+    with pytest.raises(ValueError, match="name the label column with `label`; there are 'a', 'b'"):
         source(pa.table({"a": [1], "b": [2]}))
     with pytest.raises(ValueError, match=r"row 2: the column 'a' holds NaN"):
         read(source(pa.table({"a": [1.0, math.nan], "y": [2, 3]})))
@@ -551,7 +551,7 @@ def test_bad_columnar_files(form: str, tmp_path: Path) -> None:
     data = written(MIXED, form).getvalue()
     path = tmp_path / "cut"
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(ValueError, match=r"^[^:]*cut: this is no sound .* unpacked first\.$"):
+    with pytest.raises(ValueError, match=r"^[^:]*cut: this is not a valid .* unpacked first\.$"):
         read(TableSource(path))
 
 
@@ -631,7 +631,7 @@ def test_a_models_recipe_applied_to_other_tables() -> None:
     (block,) = other.blocks()
     assert block.labels is None and block.weights is None
     table = pa.table({"b": ["v"], "a": ["7"]})
-    with pytest.raises(ValueError, match="the column 'a' is of type string, but was taken for a number"):
+    with pytest.raises(ValueError, match="the column 'a' is of type string, but was read as a number"):
         read(TableSource(written(table, "parquet"), features=features, labelled=False))
 
 

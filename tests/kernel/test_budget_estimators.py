@@ -261,7 +261,7 @@ def test_refused_examples_leave_no_trace():
         ({"new": float("nan")}, 0, ValueError, "NaN"),
         ({"new": None}, 0, TypeError, "a value is a number or a str"),
         ({"new": 1e200}, 2, OverflowError, "length is 1e\\+200"),
-        ({"new": 1.0}, None, TypeError, "None is no label"),
+        ({"new": 1.0}, None, TypeError, "None is not a label"),
         ({"new": 1.0}, [1], TypeError, "hashable"),
         ({"new": 1.0}, float("nan"), ValueError, "must equal itself"),
         ([1.0, 2.0], 0, TypeError, "so far were dicts"),

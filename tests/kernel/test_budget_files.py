@@ -422,7 +422,7 @@ def test_linear_models_give_both_at_once_too(tmp_path, n_classes):
 
 
 def test_a_cache_too_small(tmp_path, monkeypatch):
-    """What is said to be the least that works, does; a thousandth less does not."""
+    """What is declared as the least that works, does; a thousandth less does not."""
     monkeypatch.chdir(tmp_path)
     Path("t.svm").write_bytes(libsvm(*points()))
     options = ("fit", "t.svm", "--kernel", "rbf", "--quiet", "--n-jobs", 1, "--cache-mb")

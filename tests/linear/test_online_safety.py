@@ -37,7 +37,7 @@ def frozen_state(model):
         ([("new", 1.0)], 0, TypeError, "dict.*list"),
         ({"new": 1.0}, [0], TypeError, "hashable, got list"),
         ({"new": 1.0}, math.nan, ValueError, "equal itself"),
-        ({"new": 1.0}, None, TypeError, "None is no label"),
+        ({"new": 1.0}, None, TypeError, "None is not a label"),
     ],
 )
 def test_refused_examples_leave_no_trace(bits, x, y, error, words):

@@ -193,7 +193,7 @@ def test_facts_that_are_no_facts(tmp_path, text, said):
 def test_a_deep_header(tmp_path, inner):
     (tmp_path / "m").write_bytes(struct.pack("<Q", len(inner)) + inner)
     assert kind_of_file(tmp_path / "m") is None
-    with pytest.raises(ValueError, match="is damaged or no novikoff model"):
+    with pytest.raises(ValueError, match="is damaged or not a novikoff model"):
         novikoff.load_model(tmp_path / "m")
 
 

@@ -251,7 +251,7 @@ def test_too_little_to_tune_on():
     with pytest.raises(ValueError, match="at least two classes, but every row has the label '1'"):
         on(b"1 1:1\n" * 100)
     with pytest.raises(
-        ValueError, match=r"no row of the class '3' is left to learn from when part . of 5 is held"
+        ValueError, match=r"no row of the class '3' is left for training when part . of 5 is held"
     ):
         on(b"1 1:1\n2 1:2\n" * 50 + b"3 1:3\n")
     with pytest.raises(ValueError, match="line 3: expected index:value"):

@@ -115,9 +115,9 @@ def test_a_run_with_rounding_is_allowed_for_and_no_more():
     with pytest.raises(Refused, match="visit 0, of row 0, is a mistake"):
         verified(0.0, updates=[3])
     assert verified(1e-9, updates=[0, 3])
-    with pytest.raises(Refused, match="visit 1, of row 1, is no such update"):
+    with pytest.raises(Refused, match="visit 1, of row 1, is listed as an update, but is not one"):
         verified(1e-9, updates=[0, 1, 3])  # W·z = 1.01 there
-    with pytest.raises(Refused, match="visit 3, of row 3, is a mistake that is left out"):
+    with pytest.raises(Refused, match="visit 3, of row 3, is a mistake, but not among the updates"):
         verified(1e-9, updates=[0])
 
 

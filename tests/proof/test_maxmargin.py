@@ -338,7 +338,7 @@ def test_ctrl_c_before_anything_was_found(monkeypatch):
         ({"gap": math.nan}, "gap=nan is not possible"),
         ({"max_passes": 0}, "max_passes=0 is not possible"),
         ({"intercept_scaling": 0.0}, "intercept_scaling"),
-        ({"sample_weight": [1.0]}, "one number for each"),
+        ({"sample_weight": [1.0]}, "one number per row"),
         ({"start": ([[1.0]], [3.0]), "fit_intercept": False}, "fit_intercept=True"),
     ],
 )

@@ -216,7 +216,7 @@ def test_weights_that_overflow_are_an_error():
             lambda: StructuredPerceptron(Chains(("p",))).fit([[["a"]]], [["q"]]),
             "'q' of token 0 is none of 'p'",
         ),
-        (lambda: StructuredPerceptron(Multiclass("ab")).fit([[1.0]], ["c"]), "'c' is none of the classes"),
+        (lambda: StructuredPerceptron(Multiclass("ab")).fit([[1.0]], ["c"]), "'c' is not one of the classes"),
         (lambda: StructuredPerceptron(Ranking()).fit([[[1.0], [2.0]]], [[0, 0]]), "each once"),
         (lambda: StructuredPerceptron(Matching()).fit([np.ones((2, 2, 1))], [[1, 1]]), "2 different numbers"),
         (lambda: StructuredPerceptron(Matching()).fit([np.ones((3, 2, 1))], [[1, 0, 1]]), "left ≤ right"),

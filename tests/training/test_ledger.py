@@ -307,7 +307,7 @@ def test_a_warm_start_on_other_rows_brackets_nothing():
     report = model.report()
     assert report.missing == OTHER_ROWS and report.margin_upper == model.margin_upper_ == math.inf
     assert (report.bound_lower, report.bound_upper) == (0.0, math.inf)
-    assert "(R/γ)² is not stated: the model learned from other rows too" in str(report)
+    assert "(R/γ)² is not stated: the model was also trained on other rows" in str(report)
     again = Perceptron(order="cyclic", warm_start=True, fit_intercept=False).fit(hard, [0, 1])
     again.fit(hard, [0, 1])  # the same rows: stated over both
     assert not again.report().missing and again.report().mistakes <= again.report().bound_upper

@@ -123,7 +123,7 @@ def test_growing_classes_keep_the_order_of_their_appearance():
 def test_declared_classes_decide_ties_and_refuse_others():
     learned = stream(b"1 1:1\n-1 2:1\n", classes=StreamClasses(["1", "-1"]))
     assert learned.classes.tolist() == [1, -1]
-    with pytest.raises(ValueError, match=r"line 2: the label '-1' is none of the classes 1, 2"):
+    with pytest.raises(ValueError, match=r"line 2: the label '-1' is not one of the classes 1, 2"):
         stream(b"1 1:1\n-1 2:1\n", classes=StreamClasses([1, 2]))
     with pytest.raises(ValueError, match="declared classes are spam, ham, but the labels are numbers"):
         stream(b"1 1:1\n-1 2:1\n", classes=StreamClasses(["spam", "ham"]))

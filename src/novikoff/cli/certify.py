@@ -69,7 +69,7 @@ def certify(options: Options) -> int:
         output.say([*lines, f"  {'saved':<10} {path} ({output.size_of(path)})"])
     if not certificate.interrupted:
         return DONE
-    output.note(f"interrupted; what was proved by then is saved in {path}.")
+    output.note(f"interrupted; the proofs found so far are saved in {path}.")
     return INTERRUPTED
 
 
@@ -141,4 +141,4 @@ def _check_writable(path: Path) -> None:
     if path.is_file():
         with path.open("rb") as file:
             if file.read(len(BEGIN)) not in (b"", BEGIN):
-                raise ValueError(f"{path} exists and is no certificate, so it is not overwritten.")
+                raise ValueError(f"{path} exists and is not a certificate, so it is not overwritten.")

@@ -60,7 +60,7 @@ def diagnose(options: Options) -> int:
 
         need_matplotlib()
     if options.classes == "grow":
-        raise UsageError("a diagnosis looks at all rows first: nothing grows.", "--classes")
+        raise UsageError("a diagnosis reads all rows first, so classes cannot grow.", "--classes")
     source = open_data(options.data, **opt.row_options(options))
     with progress.bar(not quiet) as watch:
         problem, where = _read(source, options, watch)
@@ -79,7 +79,7 @@ def diagnose(options: Options) -> int:
     _show(found, source, where, plot, html, options.json)
     if not found.interrupted:
         return DONE
-    output.note("interrupted; the findings are what was known by then.")
+    output.note("interrupted; the findings are those known so far.")
     return INTERRUPTED
 
 

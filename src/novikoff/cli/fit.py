@@ -124,10 +124,12 @@ def fit(options: Options) -> int:
         _show(learned, skipped, path, tested, runs, options.json)
     if not quiet and (runs or (source is not None and not in_memory and _is_misled(learned, tested))):
         why = "rows of one class lie together" if runs else "the test is far worse than the last epoch"
-        output.note(f"{why}: the order of the rows may mislead; --order shuffle reads them into memory.")
+        output.note(
+            f"{why}: the order of the rows may give poor weights; --order shuffle reads them into memory."
+        )
     if not interrupted:
         return DONE
-    how_to = " --resume goes on from the last checkpoint." if checkpoint and checkpoint.exists() else ""
+    how_to = " --resume continues from the last checkpoint." if checkpoint and checkpoint.exists() else ""
     output.note(f"interrupted; what had been learned so far is saved in {path}.{how_to}")
     return INTERRUPTED
 
@@ -143,11 +145,11 @@ def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -
         options.classes = "grow"
         if not quiet:
             output.note(
-                "classes come in order of appearance, the first two by size where they are numbers; "
+                "classes come in order of appearance, the first two by size if they are numbers; "
                 "--classes a,b declares them."
             )
     if options.resume and options.checkpoint is None:
-        raise UsageError("needs --checkpoint FOLDER, to know where to go on from.", "--resume")
+        raise UsageError("needs --checkpoint FOLDER, the place to resume from.", "--resume")
     if options.checkpoint is not None and (options.order != "cyclic" or options.early_stopping):
         what = "--early-stopping" if options.early_stopping else f"--order {options.order}"
         raise UsageError(f"is only possible with --order cyclic, not with {what}.", "--checkpoint")

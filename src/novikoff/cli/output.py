@@ -118,9 +118,7 @@ def skipped_lines(skipped: Skipped) -> list[str]:
 
 def headline(evaluation: Evaluation) -> str:
     """Accuracy in one line."""
-    return (
-        f"{100 * evaluation.accuracy:.2f} % right: {evaluation.errors:,} errors on {evaluation.n_rows:,} rows"
-    )
+    return f"{100 * evaluation.accuracy:.2f} % correct: {evaluation.errors:,} errors on {evaluation.n_rows:,} rows"
 
 
 def evaluation_lines(evaluation: Evaluation) -> list[str]:
@@ -141,7 +139,7 @@ def evaluation_lines(evaluation: Evaluation) -> list[str]:
             max(len(_cut(name, 10)), len(f"{column.max():,}"))
             for name, column in zip(names, evaluation.confusion.T, strict=True)
         ]
-        lines += ["", "rows of a class, and what they were taken for:"]
+        lines += ["", "rows of each class, and the classes predicted for them:"]
         cells = "  ".join(f"{_cut(name, 10):>{w}}" for name, w in zip(names, across, strict=True))
         lines.append(f"{'':<{wide}}  {cells}")
         for name, counts in zip(names, evaluation.confusion.tolist(), strict=True):

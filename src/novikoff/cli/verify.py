@@ -116,4 +116,4 @@ def _not_plain(source: Source, given: dict[str, Any], model: Any) -> str:
     if model is not None and model.parameters.get("zero_based"):
         return "their columns count from 0"
     beyond = sorted(set(given) - PLAIN)
-    return f"the checker knows no {', '.join(beyond)}" if beyond else ""
+    return f"the checker does not know {', '.join(beyond)}" if beyond else ""

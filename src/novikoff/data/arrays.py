@@ -60,14 +60,14 @@ def check_sound(X: Any) -> None:
         X = X.tocoo(copy=False)
         inner = zip(X.coords, X.shape, strict=True)
         if any(len(at) != len(X.data) or not _within(at, size) for at, size in inner):
-            raise ValueError(f"the sparse X is not sound: it stores values outside its shape, {X.shape}.")
+            raise ValueError(f"the sparse X is invalid: it stores values outside its shape, {X.shape}.")
         return
     rows, columns = (n // size for n, size in zip(X.shape, getattr(X, "blocksize", (1, 1)), strict=True))
     if getattr(X, "format", "csr") == "csc":
         rows, columns = columns, rows
     check_indptr(X, rows)
     if not _within(X.indices, columns):
-        raise ValueError(f"the sparse X is not sound: its indices are not all from 0 to {columns - 1}.")
+        raise ValueError(f"the sparse X is invalid: its indices are not all from 0 to {columns - 1}.")
 
 
 def check_indptr(X: Any, rows: int) -> None:
@@ -75,7 +75,7 @@ def check_indptr(X: Any, rows: int) -> None:
     indptr, stored = X.indptr, min(len(X.data), len(X.indices))
     if len(indptr) != rows + 1 or not _within(indptr, stored + 1) or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(
-            "the sparse X is not sound: its indptr does not increase from 0 to the number of stored values, "
+            "the sparse X is invalid: its indptr does not increase from 0 to the number of stored values, "
             f"{stored}, in {rows} steps."
         )
 
@@ -154,14 +154,14 @@ def exact_rows(X: Any, rounding: Rounding) -> Any:
         masked = np.ma.getmaskarray(X)
         if masked.any():
             at = np.argwhere(masked)[0].tolist()
-            raise ValueError(f"X{at} is masked: fill what is masked first (X.filled), or remove such rows.")
+            raise ValueError(f"X{at} is masked: fill masked values first (X.filled), or remove such rows.")
         X = X.data
     if isinstance(X, list | tuple):
         _check_rectangular(X)
         for i, row in enumerate(X):
             if isinstance(row, np.ma.MaskedArray) and np.ma.getmaskarray(row).any():
                 raise ValueError(
-                    f"X[{i}] holds masked values: fill what is masked first, or remove such rows."
+                    f"X[{i}] holds masked values: fill masked values first, or remove such rows."
                 )
     array = as_array(X)
     if is_plain(array.dtype):
@@ -294,7 +294,7 @@ def check_mapped(X: Any) -> None:
             continue
         if size < needed:
             raise OSError(
-                f"{found.filename}: the mapped file has {size:,} bytes now, but {needed:,} are mapped: "
+                f"{found.filename}: the memory-mapped file has {size:,} bytes now, but {needed:,} are mapped: "
                 "it was cut short. Map it anew."
             )
 

@@ -174,7 +174,7 @@ def declared_number(label: Any) -> float:
     """
     number, exact = nearest_double(label)
     if not exact or not math.isfinite(number):
-        raise ValueError(f"the label {label!r} is no number that a double holds")
+        raise ValueError(f"the label {label!r} is not a number that a double holds")
     return number
 
 
@@ -243,7 +243,7 @@ class LabelRuns:
 
 
 class UnseenClass(Exception):
-    """A label that is none of the classes found before."""
+    """A label that is not one of the classes found before."""
 
 
 class StreamClasses:
@@ -287,7 +287,7 @@ class StreamClasses:
                 row = int(np.argmax(places < 0))
                 listed = ", ".join(as_text(c) for c in known.labels[:20].tolist())
                 raise ValueError(
-                    f"{where(row)}: the label {as_text(labels[row])!r} is none of the classes {listed}."
+                    f"{where(row)}: the label {as_text(labels[row])!r} is not one of the classes {listed}."
                 )
             if not self.grows:
                 raise UnseenClass
@@ -334,7 +334,7 @@ class StreamClasses:
         else:
             declared = text_array([as_text(label) for label in self.declared])
         if len(np.unique(declared)) < max(len(declared), 2):
-            raise ValueError("at least two different classes must be declared, each once.")
+            raise ValueError("declare at least two different classes, each once.")
         return Classes(declared)
 
     def _grown(self, labels: Labels) -> Classes:
@@ -390,4 +390,4 @@ def _as_they_come(labels: Given) -> Labels:
 
 def _mixed(labels: Labels) -> TypeError:
     kinds = sorted({type(label).__name__ for label in labels.tolist()})
-    return TypeError(f"Labels must all be of one kind, but y mixes {' and '.join(kinds)}.")
+    return TypeError(f"All labels must be of one kind, but y mixes {' and '.join(kinds)}.")

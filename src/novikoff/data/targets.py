@@ -69,7 +69,7 @@ def _from_list(y: Any) -> Labels:
         for row, (label, held) in enumerate(zip(y, array.tolist(), strict=True)):
             if label != held and label == label:
                 raise ValueError(
-                    f"y[{row}] is {label}, which no double holds, beside labels that are no integers or are "
+                    f"y[{row}] is {label}, which no double holds, next to labels that are not integers or are "
                     "too large for one type with it: use text as labels."
                 )
     return array
@@ -95,7 +95,7 @@ def read_labels(y: Any, n_rows: int) -> Labels:
     labels = check_labels(label_array(y))
     if labels.ndim != 1 or len(labels) != n_rows:
         raise ValueError(
-            f"X has {n_rows} rows, but y has the shape {labels.shape}: there must be one label a row."
+            f"X has {n_rows} rows, but y has the shape {labels.shape}: there must be one label per row."
         )
     return labels
 
@@ -121,7 +121,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     given = as_array(sample_weight)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_rows):
         raise ValueError(
-            f"sample_weight has the shape {given.shape}, but there are {n_rows} rows: one number for each."
+            f"sample_weight has the shape {given.shape}, but there are {n_rows} rows: one number per row."
         )
 
     def place(k: int) -> str:

@@ -48,7 +48,7 @@ def read_collection(X: Any, y: Any, sample_weight: Any) -> Blocks:
             raise ValueError(f"X must have rows and columns, but it has {X.ndim} dimension(s).")
         if X.numblocks[1] != 1:
             raise ValueError(
-                f"X is cut into {X.numblocks[1]} blocks of columns, but a shard has whole rows: "
+                f"X is split into {X.numblocks[1]} blocks of columns, but a shard has whole rows: "
                 "X.rechunk({1: -1}) joins them."
             )
         kind, Xs, names = "block", X.to_delayed().ravel().tolist(), None
@@ -80,7 +80,7 @@ def _parts(X: Any, y: Any, name: str, kind: str) -> list[Any]:
         parts, unknown = y.to_delayed().ravel().tolist(), True
     n = X.npartitions if is_frame(X) else X.numblocks[0]
     if len(parts) != n:
-        why = ", and how their rows go together is not known (unknown divisions)" if unknown else ""
+        why = ", and the matching of their rows is unknown (unknown divisions)" if unknown else ""
         raise ValueError(
             f"X has {n} {kind}s and {name} has {len(parts)}{why}: take both from one frame, set an index "
             "with known divisions, or call compute_chunk_sizes() on arrays."
@@ -97,7 +97,7 @@ def _rechunked(X: Any, y: Any, name: str) -> Any:
         y = label_array(y) if name == "y" else np.asarray(y)
         if not known:
             raise ValueError(
-                f"{name} is an array in memory, but how many rows each block of X has is not known: give "
+                f"{name} is an array in memory, but the number of rows per block of X is unknown: give "
                 f"{name} as a dask collection too, or call X.compute_chunk_sizes()."
             )
         if y.ndim != 1:

@@ -124,7 +124,7 @@ def _counts(part: Any) -> dict[str, Any]:
     if not isinstance(part, dict) or not all(
         sound(v) or (isinstance(v, list) and len(v) == 2 and all(map(sound, v))) for v in part.values()
     ):
-        raise ValueError("parts has an entry that is no set of counts")
+        raise ValueError("parts has an entry that is not a set of counts")
     return {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
 
 

@@ -54,7 +54,7 @@ def connected(given: Any = None) -> Iterator[Client]:
             )
         if given.asynchronous:
             raise TypeError(
-                "the client is asynchronous: a fit needs one that waits, Client(asynchronous=False)."
+                "the client is asynchronous: a fit needs a synchronous one, Client(asynchronous=False)."
             )
         try:
             given.wait_for_workers(1, timeout=WORKERS)
@@ -165,7 +165,7 @@ def _told(client: Client, kept: CheckpointFile | None) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise ClusterError(
-            f"{error.task} was begun several times, and each time its worker died: it may need more memory "
+            f"{error.task} was started several times, and its worker died each time: it may need more memory "
             "than a worker has. Make smaller shards, or give workers more memory. The model is as it was."
         ) from None
     except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
@@ -173,7 +173,7 @@ def _told(client: Client, kept: CheckpointFile | None) -> Iterator[None]:
             raise
         then = ""
         if kept is not None and kept.exists():
-            then = f"; {kept.path} has what was learned before, and the same fit goes on from it"
+            then = f"; {kept.path} has the state after the last epoch, and the same fit resumes from it"
         raise ConnectionError(
             f"the scheduler at {where} was lost{then}. Nothing else was changed. ({type(error).__name__}: "
             f"{error})"
@@ -255,7 +255,7 @@ def _at(where: str) -> Iterator[Client]:
         gc.collect()  # ends what is left of the client here, and not in some thread that waits for it
         raise ConnectionError(
             f"there is no scheduler at {where!r} that answers ({reason}): start one with `dask scheduler`, "
-            "check Dask's configuration for TLS, or take a local cluster."
+            "check Dask's configuration for TLS, or use a local cluster."
         )
     with client:
         yield client

@@ -116,7 +116,7 @@ def generator_at(state: Any) -> np.random.Generator:
     """The generator that stands there."""
     name = state.get("bit_generator") if isinstance(state, dict) else None
     if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):  # a checkpoint may say anything
-        raise ValueError(f"{name!r} is no generator of random numbers that orders are drawn from")
+        raise ValueError(f"{name!r} is not a random number generator for orders")
     bits = getattr(np.random, name)()
     bits.state = state
     return np.random.Generator(bits)

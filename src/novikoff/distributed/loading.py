@@ -67,7 +67,9 @@ def _joined(parts: list[Any]) -> Any:
         return parts[0]
     widths = sorted({part.shape[1] for part in parts})
     if len(widths) > 1:
-        raise ValueError(f"blocks have {widths[0]} and {widths[-1]} features, but all must have as many.")
+        raise ValueError(
+            f"blocks have {widths[0]} and {widths[-1]} features, but all must have the same number."
+        )
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     import scipy.sparse as sp
@@ -80,7 +82,7 @@ def _column(y: Any) -> Any:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"expected one label a row, but their shape is {y.shape}.")
+        raise ValueError(f"expected one label per row, but the shape is {y.shape}.")
     return y
 
 

@@ -100,7 +100,7 @@ class DistributedTagger(OnCluster, TaggerEstimator):
                     raise ValueError("files have their own labels: leave out y.")
                 shards = load_files(own, X, features, *how, options)
             elif options:
-                raise TypeError(f"{next(iter(options))} is an option for reading files, but X is none.")
+                raise TypeError(f"{next(iter(options))} is an option for reading files, but X is not a file.")
             else:
                 shards = load_lists(own, X, y, features, *how)
             n_features = shards.features.n_columns

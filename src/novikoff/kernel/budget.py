@@ -176,7 +176,7 @@ class BudgetModel(ABC):
     def __getattr__(self, name: str) -> Any:
         if name in ("used", "visit", "moves"):
             raise AttributeError(
-                "a model with a budget keeps no sequence of updates: that would grow for ever."
+                "a model with a budget keeps no sequence of updates: it would grow without limit."
             )
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 

@@ -23,7 +23,7 @@ class BudgetTrainer(Trainer):
 
     def __init__(self, model: BudgetModel, X: Any, labels: Ints, plan: Plan, *, again: bool = True) -> None:
         if plan.order == "worst":
-            raise ValueError("order='worst' is not possible with a budget: rows are met one by one.")
+            raise ValueError("order='worst' is not possible with a budget: rows are visited one by one.")
         self._model, self.X, self.labels, self.plan = model, model.checked(X), labels, plan
         self.again = again
 

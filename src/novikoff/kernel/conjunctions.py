@@ -70,7 +70,7 @@ class MonotoneConjunction(Kernel):
             if exponents.max(initial=0) > LARGEST:
                 raise OverflowError(
                     f"two rows have {exponents.max():,} ones in common, and sums of 2^{exponents.max()} are "
-                    f"too large for float64: take rows of at most {LARGEST} ones, or do without a budget."
+                    f"too large for float64: take rows of at most {LARGEST} ones, or learn without a budget."
                 )
             return np.ldexp(1.0, exponents) + self.offset
 

@@ -32,7 +32,7 @@ def dual_from_state(facts: Facts, arrays: Arrays) -> DualModel:
     kernel = kernel_from_state(fact(facts, "kernel", dict))
     n_classes, joint = count(facts, "n_classes", 2, LARGEST), fact(facts, "joint", bool)
     if joint and n_classes == 2:
-        raise ValueError("joint is True, which two classes never are")
+        raise ValueError("joint is True, but there are only two classes")
     n_visits, n_rows = count(facts, "n_visits"), count(facts, "n_rows")
     k = 1 if n_classes == 2 else n_classes
     support, used = array(arrays, "support", np.int64, (None,)), array(arrays, "used", np.int64, (None,))

@@ -34,7 +34,7 @@ class _Expansion(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if columns > MOST_COLUMNS:
             raise ValueError(
                 f"{type(self).__name__} of {X.shape[1]:,} columns has {_power_of_ten(columns)} columns, and "
-                f"{MOST_COLUMNS:,} is the most that it writes out: {self._instead}"
+                f"{MOST_COLUMNS:,} is the limit: {self._instead}"
             )
         self._check(X)
         self.n_output_features_ = columns
@@ -104,7 +104,7 @@ class PolynomialExpansion(_Expansion):
     ['1', 'a', 'b', 'a', 'a a', 'a b', 'b', 'b a', 'b b']
     """
 
-    _instead = "use KernelPerceptron('poly', gamma=1, coef0=1), which needs none of them."
+    _instead = "use KernelPerceptron('poly', gamma=1, coef0=1), which does not need them."
 
     def __init__(self, degree: int = 2) -> None:
         self.degree = degree
@@ -163,7 +163,7 @@ class MonotoneConjunctions(_Expansion):
     """
 
     _dtypes = (np.float64, np.float32, np.uint8)
-    _instead = "use KernelPerceptron('monotone_conjunction'), which needs none of them."
+    _instead = "use KernelPerceptron('monotone_conjunction'), which does not need them."
 
     def __init__(self, *, sparse_output: bool = False) -> None:
         self.sparse_output = sparse_output

@@ -357,7 +357,9 @@ def _checked(values: Floats, what: str, place: Callable[[int, int], str]) -> Flo
         i, j = (int(k) for k in np.argwhere(~(np.abs(values) <= 2.0 ** (2 * LARGEST)))[0])
         value = float(values[i, j])
         if math.isnan(value):
-            raise ValueError(f"{what} NaN for {place(i, j)}: a kernel must give a number for every two rows.")
+            raise ValueError(
+                f"{what} NaN for {place(i, j)}: a kernel must return a number for every pair of rows."
+            )
         raise OverflowError(
             f"{what} {value:.3g} for {place(i, j)}: beyond what float64 holds with room for sums. Divide the "
             f"kernel by a constant."

@@ -237,7 +237,7 @@ class OnlineKernelPerceptron:
     def _find(self, y: Hashable) -> int:
         """The class of a label, or the number of classes when it is new."""
         if y is None:
-            raise TypeError("None is no label: it is what predict_one says when it knows no class")
+            raise TypeError("None is not a label: predict_one returns it when it knows no class")
         try:
             label = self._labels.get(y)
         except TypeError:
@@ -398,7 +398,7 @@ class OnlineKernelPerceptron:
         made = learner.kernel, learner.budget, learner.policy, learner.joint, learner.tie_is_mistake
         asked = self._kernel, self.budget, self.budget_policy, self.multiclass == "joint"
         if made != (*asked, self.ties == "mistake") or learner.n_classes != max(len(labels), 2):
-            raise ValueError("what was learned does not fit the parameters or the labels")
+            raise ValueError("the learned state does not match the parameters or the labels")
         if fact(facts, "named", bool):
             self._reader = _core.DictReader(self.hash_bits, self.seed)
             self._reader.add_names(names_from_state(arrays, self.hash_bits))

@@ -198,7 +198,7 @@ class KernelPerceptron(RowClassifier):
             self._check_parameters()
             if self.budget is None:
                 raise ValueError(
-                    "a source is learned from block by block, which needs a budget: give one, or read all "
+                    "a source is read block by block, which requires a budget: give one, or read all "
                     "rows into an array and call fit."
                 )
             if self.kernel not in BY_NAME:
@@ -279,7 +279,7 @@ class KernelPerceptron(RowClassifier):
         objects = as_objects(X) if callable(self.kernel) else None
         if not reset and (objects is None) != (self._dual.vectors.ndim == 2) and callable(self.kernel):
             known = "rows of numbers" if self._dual.vectors.ndim == 2 else "objects, such as strings"
-            raise ValueError(f"X is not of the kind that was learned from: {known}.")
+            raise ValueError(f"X is not of the same kind as the training rows: {known}.")
         if objects is not None:
             if not len(objects):
                 raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")

@@ -138,7 +138,7 @@ class LinearClassifier(PerceptronClassifier):
     def _continued(self, X: Any, classes: Any) -> Model:
         if X.shape[1] != self.n_features_in_ or not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"warm_start goes on from {self.n_features_in_} features and classes {list(self.classes_)}, "
+                f"warm_start continues a fit of {self.n_features_in_} features and classes {list(self.classes_)}, "
                 f"but now there are {X.shape[1]} and {list(classes)}: fit a clone instead."
             )
         if Settings.of(self) != self._model.settings:

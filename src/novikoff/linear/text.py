@@ -110,7 +110,7 @@ def from_text(text: str) -> LinearModel:
     head, weights, tail = _sections(text)
     if head.get(TITLE) != FORMAT:
         expected = f"{TITLE}: {FORMAT}"
-        raise ValueError(f"line 1: this is no model as text that this novikoff reads, expected {expected!r}")
+        raise ValueError(f"line 1: this is not a text model that this version reads, expected {expected!r}")
     settings = training_state.settings(checks.fact(head, "settings", dict))
     facts, arrays = _state_from_json(head, "classes")
     n_classes = len(arrays["labels"] if "labels" in arrays else checks.fact(facts, "labels", list))

@@ -132,7 +132,7 @@ def _read(path: Path, kind: str) -> tuple[Facts, Arrays]:
                 raise ValueError(_other_kind(head["kind"], kind))
             arrays = {name: np.asarray(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, TypeError, AttributeError) as error:  # it also fails on types numpy lacks
-        raise ValueError(f"is damaged or no novikoff {kind} ({_one_line(error)})") from None
+        raise ValueError(f"is damaged or not a novikoff {kind} ({_one_line(error)})") from None
     said = arrays.get("facts")
     if said is None or said.dtype != np.uint8 or _digest(kind, arrays) != head["digest"]:
         raise ValueError("is damaged: its content does not match its digest")
@@ -165,17 +165,19 @@ def _check_header(path: Path) -> None:
         length = int.from_bytes(file.read(8), "little")
         begins = file.read(1)
     if size < 10 or begins != b"{":
-        raise ValueError("is no novikoff model file: expected safetensors, which this is not")
+        raise ValueError("is not a novikoff model file: it is not in safetensors format")
     if length > min(size - 8, LONGEST_HEADER):
         most = min(size - 8, LONGEST_HEADER)
         raise ValueError(
-            f"is damaged or cut off: its header claims {length:,} bytes, expected at most {most:,}"
+            f"is damaged or truncated: its header claims {length:,} bytes, expected at most {most:,}"
         )
 
 
 def _parse_head(text: str | None) -> dict[str, Any]:
     if text is None:
-        raise ValueError("is a safetensors file, but no novikoff model: it has no 'novikoff' in its metadata")
+        raise ValueError(
+            "is a safetensors file, but not a novikoff model: it has no 'novikoff' in its metadata"
+        )
     head = parse(text.encode())
     if not isinstance(head, dict) or type(head.get("format")) is not int:
         raise ValueError("is damaged: its metadata have no format number")
@@ -202,7 +204,7 @@ def canonical(value: Any) -> str:
 
 def parse(text: bytes) -> Any:
     def constant(name: str) -> None:
-        raise ValueError(f"{name} is no JSON")
+        raise ValueError(f"{name} is not JSON")
 
     try:
         value = json.loads(text, object_pairs_hook=_from_pairs, parse_constant=constant)
@@ -210,7 +212,7 @@ def parse(text: bytes) -> Any:
     except RecursionError:
         raise ValueError(f"is damaged: its JSON is nested more than {DEEPEST} deep") from None
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"is damaged: what should be JSON is not ({_one_line(error)})") from None
+        raise ValueError(f"is damaged: its JSON is invalid ({_one_line(error)})") from None
     return value
 
 

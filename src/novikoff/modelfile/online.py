@@ -39,7 +39,7 @@ def labels_from_state(facts: Facts, declared: Sequence[Any] | None) -> list[Any]
     if not all(type(label) in PLAIN for label in labels) or len(set(labels)) != len(labels):
         raise ValueError("some labels are repeated, or neither numbers nor text")
     if declared is not None and labels != list(declared):
-        raise ValueError("the labels are not those declared")
+        raise ValueError("the labels differ from the declared ones")
     return labels
 
 
@@ -55,7 +55,5 @@ def names_from_state(arrays: Arrays, hash_bits: int | None) -> list[str]:
         array(arrays, "names", np.uint8, (None,)), array(arrays, "name_offsets", np.int64, (None,))
     )
     if len(set(names)) != len(names) or (names and hash_bits is not None):
-        raise ValueError(
-            "some names of features are repeated, or there are names where there should be hashes"
-        )
+        raise ValueError("some names of features are repeated, or there are names where hashes are expected")
     return names

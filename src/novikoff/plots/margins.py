@@ -86,7 +86,7 @@ class MarginHistogramDisplay:
             color=BLUE,
             edgecolor="white",
             lw=0.4,
-            label=f"right side: {n - self.n_wrong:,} rows",
+            label=f"correct side: {n - self.n_wrong:,} rows",
         )
         if self.n_wrong:
             ax.bar(

@@ -140,5 +140,5 @@ def pictures(d: Diagnosis) -> list[tuple[str, Draw]]:
         found.append(("Does the order matter? Does normalizing help?", display.plot))
     if d.trials:
         rates = {str(t.way): (t.rate, t.doubt) for t in d.trials}
-        found.append(("Errors on rows held out", WaysDisplay(rates, d.guess_rate).plot))
+        found.append(("Errors on held-out rows", WaysDisplay(rates, d.guess_rate).plot))
     return found

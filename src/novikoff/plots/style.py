@@ -85,7 +85,7 @@ def in_the_plane(X: Any) -> Floats:
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(
-            f"a picture in the plane needs rows of 2 features, but X has the shape {X.shape}: "
+            f"a plot in the plane needs rows of 2 features, but X has the shape {X.shape}: "
             "choose two columns."
         )
     points: Floats = X

@@ -73,7 +73,7 @@ class WaysDisplay:
             end = max(end, 105 * self.guess)
         ax.set_yticks(at, [textwrap.fill(name, 22) for name in names], fontsize="small")
         ax.set_ylim(-0.5, len(names) - 0.4)
-        ax.set(xlabel="errors, % of the rows held out (bar: standard error)", xlim=(0, end))
+        ax.set(xlabel="errors, % of the held-out rows (bar: standard error)", xlim=(0, end))
         plain(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)

@@ -60,7 +60,7 @@ class WitnessDisplay:
         self.X, self.labels, self.classes = in_the_plane(X), np.asarray(labels), list(classes)
         if len(self.classes) != 2:
             raise ValueError(
-                f"the picture of a witness is for two classes, and there are {len(self.classes)}: choose two "
+                f"a witness can be drawn for two classes only, but there are {len(self.classes)}: choose two "
                 "that are not separable from one another."
             )
         self.rows = np.asarray(rows, dtype=np.int64)

@@ -107,7 +107,9 @@ class Certificate:
         """A certificate from a file. Nothing is verified yet."""
         content = checker.read_certificate(path)
         if not isinstance(content, dict):
-            raise checker.Refused(f"{os.fspath(path)} holds no certificate, but {type(content).__name__}")
+            raise checker.Refused(
+                f"{os.fspath(path)} does not hold a certificate, but {type(content).__name__}"
+            )
         return cls(content)
 
     def __str__(self) -> str:
@@ -191,9 +193,7 @@ def certify(
         claims, interrupted = _verdict_claims(problem, ties, time_limit, watch)
         claims = [claim for claim in claims if claim.get("epsilon", 0.0) < math.inf]
         if not claims:
-            raise ValueError(
-                "nothing was proved that floats can state: no margin is known to be below 1.8e308."
-            )
+            raise ValueError("no proof fits into floats: the margin is not known to be below 1.8e308.")
     else:
         claims = []
     work = _Work(problem, y, ties)
@@ -438,7 +438,7 @@ def _same_rows(ours: Any, theirs: Any) -> bool:
 # ---- runs --------------------------------------------------------------------------------------------
 def _check_trace(trace: Trace, problem: Problem) -> None:
     if trace.rule != "perceptron":
-        raise ValueError(f"the run has rule={trace.rule!r}; a certificate speaks of 'perceptron' only.")
+        raise ValueError(f"the run has rule={trace.rule!r}; a certificate is possible for 'perceptron' only.")
     if trace.n_rows != problem.n_rows or len(trace.classes) != problem.n_classes:
         raise ValueError(
             f"the run was made on {trace.n_rows} rows of {len(trace.classes)} classes, but there are "

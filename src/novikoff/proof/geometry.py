@@ -53,7 +53,7 @@ def as_vector(problem: Problem, u: Any) -> Floats:
         raise ValueError(
             f"u has the shape {vector.shape}, but vectors of these rows have {problem.shape}"
             + (", the bias coordinate last: pass (coef, intercept), or" if problem.bias else ":")
-            + (" fit_intercept=False." if problem.bias else " one number a feature and class.")
+            + (" fit_intercept=False." if problem.bias else " one number per feature and class.")
         )
     return _finite(vector)
 
@@ -74,7 +74,7 @@ def _of_classes(problem: Problem, u: Floats, classes: Any) -> Floats:
         return u
     if sorted(np.asarray(classes).tolist()) != sorted(problem.classes.tolist()):
         raise ValueError(
-            f"the model tells {np.asarray(classes).tolist()} apart, but the labels are "
+            f"the model tells {np.asarray(classes).tolist()} (the model tells … apart → the model separates …) "
             f"{problem.classes.tolist()}: give rows of all its classes."
         )
     places = [np.asarray(classes).tolist().index(c) for c in problem.classes.tolist()]
@@ -92,7 +92,7 @@ def direction(problem: Problem, u: Any) -> tuple[Floats, float]:
     vector = as_vector(problem, u)
     norm = length(vector)
     if not norm:
-        raise ValueError("u is zero, which is no direction: a margin needs u ≠ 0.")
+        raise ValueError("u is zero and has no direction: a margin needs u ≠ 0.")
     return vector, norm
 
 

@@ -64,7 +64,7 @@ class SeparabilitySearch:
             self.watch(text, fraction)
 
     def run(self, start: Floats | None) -> Verdict:
-        reason, interrupted = "the time given is over", False
+        reason, interrupted = "the time limit was reached", False
         found: Verdict | None
         try:
             if start is not None:
@@ -77,7 +77,7 @@ class SeparabilitySearch:
                 found = step(self)
                 if found is not None:
                     return self.with_pairs(found)
-            reason = "floats are too coarse for it, and it is too large for the exact method"
+            reason = "the problem is too hard for floats and too large for the exact method"
         except TimeUp:
             pass
         except KeyboardInterrupt:

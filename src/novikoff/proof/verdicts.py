@@ -129,7 +129,7 @@ class Inseparable:
         }
 
     def __str__(self) -> str:
-        also = {True: ", yet zero errors are possible", False: "", None: ", zero errors: not known"}
+        also = {True: ", yet zero errors are possible", False: "", None: ", zero errors: undecided"}
         text = f"inseparable ({self.how}): {len(self.pairs)} weighted rows cancel out"
         return text + also[self.consistent] + _pairs_line(self.by_pair)
 

@@ -96,9 +96,9 @@ class BeamSearch(ABC):
             offered = list(self.choices(x, y[:t]))
             if choice not in offered:
                 shown = ", ".join(map(repr, offered[:10])) or "nothing: the output is complete"
-                raise ValueError(f"step {t} of y is {choice!r}, but there can be {shown}.")
+                raise ValueError(f"step {t} of y is {choice!r}, but the choices are {shown}.")
         if any(True for _ in self.choices(x, y)):
-            raise ValueError(f"y ends after {len(y)} steps, but there can be more.")
+            raise ValueError(f"y ends after {len(y)} steps, but more steps are possible.")
 
     def decode(self, x: Any, w: Any) -> tuple[Any, ...]:
         """The best output that the beam finds; choices offered earlier come first among equal scores."""

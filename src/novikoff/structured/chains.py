@@ -81,7 +81,7 @@ class Chains:
         for t, label in enumerate(y):
             if label not in self._place:
                 listed = ", ".join(map(repr, (self.labels or ())[:20]))
-                raise ValueError(f"the label {label!r} of token {t} is none of {listed}.")
+                raise ValueError(f"the label {label!r} of token {t} is not one of {listed}.")
 
     def _rows(self, x: Any) -> tuple[Ints, Floats, Ints]:
         """The features of all tokens: numbers, values, and the token of each."""

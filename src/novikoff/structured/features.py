@@ -47,7 +47,7 @@ def checked(features: Any, where: str) -> Any:
             if not nearest_double(value)[1]:
                 raise ValueError(
                     f"features({where}) has {value} for {name!r}, which no double holds: subtract an offset "
-                    "or scale it first, or give float(...) of it, which is the nearest."
+                    "or scale it first, or pass float(value), the nearest double."
                 )
         return features
     if not isinstance(features, Sparse):

@@ -124,14 +124,14 @@ class StructuredModel:
         if problem is None:
             if said.get("state") is None or kind not in SHIPPED:
                 raise ValueError(
-                    f"it was learned with {kind}, a problem of somebody's own: give it, as "
+                    f"it was learned with {kind}, a user-defined problem: pass it, as in "
                     f"StructuredPerceptron.load(path, problem={kind}(...))."
                 )
             home = getattr(import_module(SHIPPED[kind]), kind)
             try:
                 problem = home.from_state(checks.fact(said, "state", dict))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise ValueError(f"its {kind} does not fit together ({error!r})") from None
+                raise ValueError(f"its {kind} is inconsistent ({error!r})") from None
         learner = weights_from_state(*checks.part(facts, arrays, "weights"))
         parameters = checks.fact(facts, "parameters", dict)
         run = training_state.run_from_state(*checks.part(facts, arrays, "run"))

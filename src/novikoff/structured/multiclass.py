@@ -49,7 +49,7 @@ class Multiclass:
         try:
             found = sorted(set(np.asarray(Y).tolist()))
         except TypeError:
-            raise TypeError("Labels must all be of one kind, which these are not.") from None
+            raise TypeError("Labels must all be of one kind, but these are not.") from None
         return replace(self, classes=tuple(found))
 
     def check(self, x: Any, y: Any) -> None:

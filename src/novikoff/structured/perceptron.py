@@ -168,7 +168,7 @@ class StructuredPerceptron(BaseEstimator):
                 f"X has {n} examples, but y has {outputs} outputs: they must have the same length."
             )
         if not n:
-            raise ValueError("X has no examples: there is nothing to learn from.")
+            raise ValueError("X has no examples: the training set is empty.")
         return X, y, n
 
     def _prepared(self, X: Any, y: Any) -> Any:

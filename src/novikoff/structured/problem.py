@@ -80,7 +80,7 @@ class Structure:
         if not callable(getattr(self.problem, "loss", None)):
             raise ValueError(f"cost_augmented=True needs a loss(y, z), which {name} does not have.")
         if self._violation is not None:
-            raise ValueError(f"{name} chooses its own violations: cost_augmented=True is not for it.")
+            raise ValueError(f"{name} chooses its own violations, so cost_augmented=True is not possible.")
         try:
             inspect.signature(self.problem.decode).bind(None, None, None)
         except TypeError:
@@ -183,14 +183,14 @@ def number_of(X: Any, name: str) -> int:
         return int(X.shape[0]) if hasattr(X, "shape") else len(X)
     except (TypeError, IndexError):
         raise TypeError(
-            f"{name} is a {type(X).__name__}, which has no length: give a list or an array, an entry each."
+            f"{name} is a {type(X).__name__}, which has no length: give a list or an array, with one entry each."
         ) from None
 
 
 def as_examples(X: Any, name: str) -> Any:
     """X such that X[i] is example i: itself, or the same as a list or array."""
     if isinstance(X, str | bytes | dict | set):
-        raise TypeError(f"{name} is a {type(X).__name__}: give a list or an array, an entry an example.")
+        raise TypeError(f"{name} is a {type(X).__name__}: give a list or an array, one entry per example.")
     n = number_of(X, name)
     if hasattr(X, "tocsr"):
         return X.tocsr()

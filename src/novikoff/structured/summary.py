@@ -10,8 +10,8 @@ from novikoff.structured.weights import StructuredWeights
 from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 
-INVALID = "some updates were by outputs that scored less than the right one, and the theorem needs none"
-PARTS = "γ being that of the parts of outputs as well"
+INVALID = "some updates were by outputs that scored less than the right one, and the theorem requires that there are none"
+PARTS = "where γ is also that of parts of outputs"
 
 
 def summarize(

@@ -250,7 +250,7 @@ def begin(structure: Structure, X: Any, Y: Any, n: int) -> StructuredWeights:
 def resume(earlier: StructuredWeights, structure: Structure, X: Any, Y: Any, n: int) -> StructuredWeights:
     """Check all outputs, and copy the weights, to go on learning from these examples."""
     if type(begin(structure, X, Y, n)) is not type(earlier):
-        raise TypeError("features(x, y) are not of the form that was learned from: fit a clone.")
+        raise TypeError("features(x, y) do not have the form of the training features: fit a clone.")
     return earlier.copy()
 
 

@@ -108,7 +108,7 @@ class DependencyTrees:
             while a and steps <= n:
                 a, steps = y[a - 1], steps + 1
             if a:
-                raise ValueError(f"the heads go round in a circle at word {m}.")
+                raise ValueError(f"the heads form a cycle at word {m}.")
         bad = crossing(y)
         if bad:
             raise ValueError(

@@ -52,7 +52,7 @@ class Weights(dict[Hashable, float]):
         return float(sum([self[name] * value for name, value in features.items()]))
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("a decoder may read the weights, and not change them.")
+        raise TypeError("a decoder may read the weights, but not change them.")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
@@ -371,7 +371,7 @@ def _read_only(array: Floats) -> Floats:
 
 def _mixed(where: str) -> TypeError:
     return TypeError(
-        f"features({where}) is not of the form that features had before: return a dict, an array or a sparse "
+        f"features({where}) does not have the same form as before: return a dict, an array or a sparse "
         "vector, the same each time."
     )
 

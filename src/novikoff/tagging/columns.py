@@ -129,7 +129,7 @@ def _has_labels(
     if width == like["width"] - 1 and like["label"] in ("last", like["width"] - 1):
         return False
     raise ValueError(
-        f"{name}: the model is of files with {like['width']} columns, with the label; expected as many, "
+        f"{name}: the model was made from files with {like['width']} columns, with the label; expected as many, "
         f"or without the label one less, found {width}."
     )
 

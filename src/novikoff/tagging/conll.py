@@ -269,7 +269,7 @@ def _parser(
         raise ValueError(f"{stream.name}: expected at least one sentence, but there is none.")
     if templates is None:
         raise ValueError(
-            f"{stream.name}: the file has columns, and nothing says which features to make of them: give "
+            f"{stream.name}: the file has columns, and their features are not defined: give "
             "templates, such as Templates.named('chunking'), or say format='crfsuite' if they are attributes."
         )
     where = f"as in line {line}" + (f" of {stream.names[0]}" if len(stream.names) > 1 else "")
@@ -357,7 +357,7 @@ def _place(name: str, column: str, shape: FileColumns, templates: Templates) -> 
     if place == shape.label:
         raise ValueError(
             f"{name}: the template {use!r} points at column {column!r}, which is the label: a tagger must "
-            f"not look at what it is to find; {shape.has}."
+            f"not look at its own target; {shape.has}."
         )
     return place
 

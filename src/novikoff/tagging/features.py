@@ -207,7 +207,7 @@ class TemplateFeatures(Features):
         texts = unpack_texts(arrays["values"], arrays["value_lengths"])
         ends = np.cumsum(facts["n_values"]).tolist()
         if min(facts["n_values"], default=0) < 0 or len(texts) != sum(facts["n_values"]):
-            raise ValueError("there are more or fewer values than the features say")
+            raise ValueError("the number of values does not match the features")
         values = [texts[end - n : end] for end, n in zip(ends, facts["n_values"], strict=True)]
         rows, begin = [], 0
         for end in arrays["row_ends"].tolist():

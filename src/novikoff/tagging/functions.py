@@ -48,7 +48,7 @@ class Argument:
             try:
                 re.compile(value)
             except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"{shown!r} is no regular expression: {error}") from None
+                raise ValueError(f"{shown!r} is not a regular expression: {error}") from None
 
 
 def _lower() -> Function:

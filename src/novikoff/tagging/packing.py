@@ -67,5 +67,5 @@ def _inflated(packed: bytes, size: int) -> bytes:
     except zlib.error as error:
         raise ValueError(f"packed data is damaged ({error})") from None
     if len(out) != size:
-        raise ValueError("packed data has another size than it says")
+        raise ValueError("packed data does not have its declared size")
     return out

@@ -29,7 +29,7 @@ are not taken either.
 >>> refusal(r"^[A-Z][a-z]+(-[A-Z][a-z]+)*$") is None
 True
 >>> refusal("((.?)+)+#")
-'an unbounded repeat of what can match nothing'
+'an unbounded repeat of something that can match nothing'
 >>> refusal("[a-z]+[a-z]+#")
 'more than 64 ways of matching at one place of some text'
 """
@@ -282,7 +282,7 @@ class _Writer:
             return self._then(out, tail)
         loop = self.sequence(body, flags)
         if loop.nothing:
-            raise _Refused("an unbounded repeat of what can match nothing")
+            raise _Refused("an unbounded repeat of something that can match nothing")
         self._join(loop.last, loop.first)
         return self._then(out, _Piece(loop.first, loop.last, nothing=1))
 

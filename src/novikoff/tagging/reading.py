@@ -57,9 +57,9 @@ def check_lengths(x: Sequences, y: Any) -> None:
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
     if not isinstance(y, Sequence | np.ndarray) or isinstance(y, str):
-        raise TypeError(f"y is a list of label lists, one a sentence; got {type(y).__name__}.")
+        raise TypeError(f"y is a list of label lists, one per sentence; got {type(y).__name__}.")
     if len(y) != len(x):
-        raise ValueError(f"X has {len(x)} sentences, but y has {len(y)}: they must be as many.")
+        raise ValueError(f"X has {len(x)} sentences, but y has {len(y)}: they must have the same length.")
     for s, labels in enumerate(y):
         if isinstance(labels, str) or not hasattr(labels, "__len__"):
             raise TypeError(f"sentence {s}: expected a list of labels, got {labels!r}.")

@@ -24,7 +24,7 @@ def check_labels(labels: Sequence[Any], where: str = "") -> None:
     """Refuse more labels than a tagger can have, as there are in a column of words."""
     if len(labels) > MOST_LABELS:
         raise ValueError(
-            f"{where}there are {len(labels):,} different labels, and a tagger can have {MOST_LABELS:,}: it "
+            f"{where}there are {len(labels):,} different labels, but a tagger can have at most {MOST_LABELS:,}: it "
             "has a weight for each pair of them. Is this the column with the labels?"
         )
 

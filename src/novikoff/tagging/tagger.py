@@ -193,7 +193,7 @@ class Tagger:
         if isinstance(self.features, TemplateFeatures) and (slow := self.features.templates.slow_patterns()):
             warnings.warn(
                 f"{os.fspath(path)}: the pattern {slow[0]!r} of the templates is not known to be matched in "
-                "linear time: whoever loads the file must say trust_patterns=True.",
+                "linear time: loading the file will need trust_patterns=True.",
                 PatternWarning,
                 stacklevel=2,
             )
@@ -273,7 +273,7 @@ class Tagger:
                 raise ValueError(f"the places of features do not rise from 0 to below {features.n_columns}")
         label = numbers("pairs.label", np.int32, (None,))
         if (count < 0).any() or (count > len(label)).any() or ((label < 0) | (label >= n)).any():
-            raise ValueError("the weights name labels that there are not")
+            raise ValueError("the weights refer to labels that do not exist")
         total = int(count.sum())
         label = numbers("pairs.label", np.int32, (total,))
         averaged = "pairs.u" in arrays

@@ -149,7 +149,7 @@ class Templates:
         if name not in READYMADE:
             raise ValueError(
                 f"there are no templates called {name!r}; there are {', '.join(READYMADE)}, "
-                "and any file with a template a line."
+                "or use any file with one template per line."
             )
         return cls(READYMADE[name])
 
@@ -297,7 +297,7 @@ class _Line:
     def _part(self, depth: int = 0) -> list[Part]:
         """One part; several where it has a range."""
         if depth > MOST_STEPS:
-            raise ValueError(f"more than {MOST_STEPS} functions of one another")
+            raise ValueError(f"more than {MOST_STEPS} nested functions")
         if self._kind not in ("word", "number"):
             raise self._unexpected("a column, such as w[0], or a function")
         word, kind = self._value, self._kind
@@ -334,7 +334,7 @@ class _Line:
             raise ValueError("pad comes outermost")
         if name == "pad":
             if given:
-                raise ValueError("pad takes nothing but a part")
+                raise ValueError("pad takes a part only")
             return [Part(p.column, p.offset, p.steps, padded=True) for p in inner]
         expected = FUNCTIONS[name][1]
         if len(given) != len(expected):
@@ -373,7 +373,7 @@ class _Line:
         else:
             raise self._unexpected(what)
         if max(map(abs, out)) > FURTHEST:
-            raise ValueError(f"{self._value} is beyond {FURTHEST}")
+            raise ValueError(f"{self._value} is more than {FURTHEST}")
         self._next()
         return out
 

@@ -108,7 +108,7 @@ class TaggerTrainer(EarlyStoppingTrainer):
             least = float(np.abs(values[values != 0]).min())
             if least < LEAST:
                 raise ValueError(
-                    f"a feature has the value {least:g}, of which no double holds the square: scale the "
+                    f"a feature has the value {least:g}, whose square no double holds: scale the "
                     "values of the features up."
                 )
 

@@ -37,8 +37,8 @@ def _about_contradictions(d: Diagnosis, said: list[str]) -> None:
     i, j = found.first
     said.append(
         f"Look at rows {i:,} and {j:,} (numbered from 0): they are equal and have different labels. "
-        f"{found.groups:,} group(s) of equal rows are like that, {found.rows:,} rows in all, so that no rule "
-        f"whatever makes fewer than {found.errors:,} training errors. Another feature may tell them apart."
+        f"{found.groups:,} group(s) of equal rows are equal in this way, {found.rows:,} rows in all, so that no rule "
+        f"whatever makes fewer than {found.errors:,} training errors. Another feature may distinguish them."
     )
 
 
@@ -47,7 +47,7 @@ def _about_the_verdict(d: Diagnosis, said: list[str]) -> None:
         if d.run is not None and d.run.converged:
             said.append(
                 f"Train until an epoch passes without a mistake: that took {d.run.epochs:,} epoch(s) here, "
-                "and is sure to happen in any order."
+                "and it happens in any order."
             )
         elif d.run is not None:
             said.append(
@@ -61,7 +61,7 @@ def _about_the_verdict(d: Diagnosis, said: list[str]) -> None:
         said.append(f"{text}. Pocket keeps the weights with the fewest training errors.")
     else:
         said.append(
-            "Whether the rows can be separated was not decided in the time given: a larger time_limit may "
+            "Whether the rows can be separated was not decided within the time limit: a larger time_limit may "
             "decide it. Until then treat them as inseparable: a fixed number of epochs, averaged weights."
         )
 
@@ -101,7 +101,7 @@ def _about_scale(d: Diagnosis, said: list[str]) -> None:
         return  # which is advised below
     elif d.fit_intercept and d.row_radius > FAR**2 * d.intercept_scaling:
         said.append(
-            f"The values are large beside the bias coordinate ({d.intercept_scaling:g} against rows of norm "
+            f"The values are large compared with the bias coordinate ({d.intercept_scaling:g} against rows of norm "
             f"up to {d.row_radius:,.4g}), so the bias is learned slowly: scale the columns."
         )
 
@@ -124,28 +124,30 @@ def _about_ways(d: Diagnosis, said: list[str]) -> None:
     best, first = d.best_way, d.trials[0]
     assert best is not None
     if str(first.way) != PLAIN:  # the plain perceptron is not among them: see `overflow`
-        rate = f"{100 * best.rate:.2f} % errors on {best.rows:,} rows held out"
+        rate = f"{100 * best.rate:.2f} % errors on {best.rows:,} held-out rows"
         said.append(f"Use {_call(best.way)}: {rate}. The plain perceptron's weights would overflow.")
     elif best is first:
         said.append(
-            f"The plain perceptron will do: no other way was clearly better on {first.rows:,} rows held out "
+            f"The plain perceptron is enough: no other way was clearly better on {first.rows:,} held-out rows "
             f"({100 * first.rate:.2f} % errors)."
         )
     else:
         said.append(
-            f"Use {_call(best.way)}: {100 * best.rate:.2f} % errors on {best.rows:,} rows held out, where "
+            f"Use {_call(best.way)}: {100 * best.rate:.2f} % errors on {best.rows:,} held-out rows, where "
             f"the plain perceptron made {100 * first.rate:.2f} %."
         )
     if d.guess_rate is not None and best.rate > 0.9 * d.guess_rate:
         said.append(
-            f"That is hardly better than always saying the most frequent class ({100 * d.guess_rate:.2f} % "
-            "errors): the features say little about the labels, or say it in a way that is not linear."
+            f"That is hardly better than always predicting the most frequent class ({100 * d.guess_rate:.2f} % "
+            "errors): the features say little about the labels, or the relation is not linear."
         )
 
 
 def _about_order(d: Diagnosis, said: list[str]) -> None:
     if d.in_runs:
-        said.append("Shuffle the rows: those of one class lie together, which misleads a perceptron.")
+        said.append(
+            "Shuffle the rows: those of one class lie together, which gives a perceptron poor weights."
+        )
         return
     plain = next((o for o in d.orders if o.rule == "perceptron"), None)
     if plain is not None and plain.mistakes.max() > UNSTEADY * max(int(plain.mistakes.min()), 1):

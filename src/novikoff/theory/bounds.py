@@ -171,12 +171,12 @@ def _rounded_away(model: Model, problem: Problem) -> str:
     """Why a run is not one of the theorems, where steps were lost among the smallest floats; else empty."""
     R = problem.radius()
     if model.settings.rule.startswith("pa") and R > LARGE:
-        return "its steps, loss/‖x‖², are so small that floats hold few of their digits: scale X"
+        return "its steps, loss/‖x‖², are so small that floats lose most of their digits: scale X"
     if problem.weights is None or R >= SMALL:
         return ""
     if max(learner.native.drift for learner in model.learners) <= DRIFT * R:
         return ""
-    return "its steps, weight·x, are so small that floats hold few of their digits: multiply sample_weight"
+    return "its steps, weight·x, are so small that floats lose most of their digits: multiply sample_weight"
 
 
 def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
@@ -184,7 +184,9 @@ def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
     if lacking:
         raise ValueError(f"model has no {lacking[0]}: pass a fitted Perceptron or VotedPerceptron.")
     if getattr(model, "multiclass", "joint") == "ovr" and len(model.classes_) > 2:
-        raise ValueError("model is one-vs-rest: its bounds are those of each class, fit and asked for apart.")
+        raise ValueError(
+            "model is one-vs-rest: its bounds are those of each class, to be fitted and requested separately."
+        )
     held = getattr(model, "_model", None)
     ledger: Ledger = Ledger.unknown() if held is None else held.ledger
     rule: str = model.rule if held is None else held.settings.rule
@@ -207,7 +209,7 @@ def _pass_of(made: _Made, model: Any, ledger: Ledger, rows: Seen) -> dict[str, A
     if made.rule != "perceptron" or ledger.weighted:
         return {"no_pass": "it is stated for the perceptron rule without weights"}
     if not set(ledger.orders) <= set(INDEPENDENT):
-        why = "it needs a pass that visits every row once, in an order chosen without a look at the rows"
+        why = "it needs a pass that visits every row once, in an order chosen independently of the rows"
         return {"no_pass": why}
     if ledger.first is not None and ledger.calls == 1:
         first, n = ledger.first_mistakes, ledger.first.count
@@ -317,7 +319,7 @@ class _Statements:
         else:
             found = hindsight.bound_at(self.problem, v, norm=norm, epochs=e)
         parts = {"R": self.R, "v_norm": length(v), "epochs": float(e)}
-        text = "its weights, scaled as is best for L2" if where == "model" else "the given v"
+        text = "its weights, with the scale that is best for L2" if where == "model" else "the given v"
         text = f"the perceptron rule, no row updated on more than {e} time(s), any order, at {text}"
         beside = self._beside("perceptron")
         return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", **beside)

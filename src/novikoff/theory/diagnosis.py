@@ -350,7 +350,7 @@ class _Examination:
     # -- what can be seen at once
     def _look(self) -> None:
         p = self.problem
-        self.say("looking at the rows")
+        self.say("reading the rows")
         counts = np.bincount(p.labels, minlength=p.n_classes).tolist()
         runs = LabelRuns()
         runs.add(p.labels)
@@ -411,7 +411,7 @@ class _Examination:
 
     def _decided(self, problem: Problem, share: float) -> Verdict:
         said = "a bias" if problem.bias else "no bias"
-        self.say(f"can they be separated with {said}?")
+        self.say(f"are they separable with {said}?")
         return decide(problem, ties=self.ties, time_limit=self.clock.part(share, MOMENT), watch=self.watch)
 
     def _margin(self) -> None:
@@ -475,7 +475,7 @@ class _Examination:
         self.known["trials"] = []
         for trial in held_out(self.problem, self.ties, seed=seed, clock=part, features=features):
             self.known["trials"].append(trial)
-            self.say(f"tried on rows held out: {trial.way}")
+            self.say(f"tested on held-out rows: {trial.way}")
 
     def _hindsight(self) -> None:
         """The bound that needs no separation, where one pass is what was measured."""

@@ -123,7 +123,7 @@ def stream(
     half = made[(len(made) - 1) // 2]
     return Experiment(
         "stream",
-        f"mistakes ≤ (R/γ)² = {bound:.6g} for ever",
+        f"mistakes ≤ (R/γ)² = {bound:.6g} at any length",
         bool(np.all(made <= bound)),
         {
             "rows": rows[-1],

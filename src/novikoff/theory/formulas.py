@@ -48,7 +48,7 @@ class Bound:
         elif not math.isfinite(self.upper):
             known = "nothing known"
             if self.lower:
-                known = f"at least {floor_count(self.lower, whole=1000)} if anything separates"
+                known = f"at least {floor_count(self.lower, whole=1000)} if the rows are separable"
             text = f"none ({known})"
         elif self.upper - self.lower > 0.0005 * self.upper:
             text = f"{floor_count(self.lower, whole=1000)} … {ceil_count(self.upper, whole=1000)}"
@@ -56,7 +56,7 @@ class Bound:
             text = ceil_count(self.upper, whole=1000)
         beside = "" if self.made is None else f", {self.made:,} made"
         if self.missing:
-            beside = f", no count beside it: {self.missing}"
+            beside = f", without a count: {self.missing}"
         return f"{self.name}: {self.counts} {self._sign} {self.formula} = {text}{beside}; {self.holds_for}"
 
     @property

@@ -130,7 +130,7 @@ class Trace:
         """The trace that `to_dict` wrote."""
         names = {f.name for f in fields(cls)}
         if missing := names - data.keys() - {"top", "most", "heaviest"}:  # which came later
-            raise ValueError(f"this is no trace: it lacks {', '.join(sorted(missing))}.")
+            raise ValueError(f"this is not a trace: it lacks {', '.join(sorted(missing))}.")
         return cls(**{name: _restored(name, data[name]) for name in names & data.keys()})
 
     def __str__(self) -> str:
@@ -444,7 +444,7 @@ class _TraceBuilder:
         powers |= {"margin": sum(powers.values()) + powers["X and intercept_scaling"]} if beta else {}
         said = ", ".join(f"{name} by 2**{power}" for name, power in powers.items())
         return OverflowError(
-            "the longest row, or w, is longer than the largest float, so that its norm cannot be told: "
+            "the longest row, or w, is longer than the largest float, so its norm cannot be computed: "
             f"multiply {said}, which changes no update unless a value vanishes."
         )
 

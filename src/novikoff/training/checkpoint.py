@@ -87,15 +87,15 @@ class CheckpointFile:
         kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
         if not isinstance(kept, dict):
             raise ValueError(
-                f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew."
+                f"{self.path}: the checkpoint does not identify its fit; remove it to start again."
             )
         kept = {key: _default_of(key) for key in now} | kept  # what an older version did not know was so
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
             listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
-            raise ValueError(f"{self.path}: the checkpoint is of another fit: {listed}.")
+            raise ValueError(f"{self.path}: the checkpoint belongs to another fit: {listed}.")
         if facts.get("source") != source:
-            raise ValueError(f"{self.path}: the checkpoint is of other data than {name} holds now.")
+            raise ValueError(f"{self.path}: the checkpoint belongs to other data than {name} holds now.")
         return facts, arrays
 
     @contextmanager
@@ -106,7 +106,7 @@ class CheckpointFile:
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
             said = " ".join(str(error).split())[:200]
             raise ValueError(
-                f"{self.path}: the checkpoint cannot be read ({said}); remove it to begin anew."
+                f"{self.path}: the checkpoint cannot be read ({said}); remove it to start again."
             ) from None
 
 
@@ -168,7 +168,7 @@ class Checkpoint(CheckpointFile):
     def restore(self, trainer: LinearTrainer, examples: StreamedExamples) -> None:
         """Put the fit where it was when the checkpoint was written.
 
-        Raises a ValueError where the checkpoint is of another fit, or is not one; the fit is of no use then.
+        Raises a ValueError where the checkpoint belongs to another fit, or is not one; the fit is of no use then.
         """
         self._digest = examples.source.digest()
         source = {"digest": self._digest, "size": examples.source.size}

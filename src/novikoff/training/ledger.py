@@ -20,10 +20,10 @@ MODULUS = 1 << 64
 INDEPENDENT = ("cyclic", "shuffle")  # orders that visit every row once and are chosen without a look at it
 
 STARTED_ELSEWHERE = "the run started from given weights, and the theorem needs w = 0"
-UNKNOWN_ROWS = "which rows the model learned from is not known"
-OTHER_ROWS = "the model learned from other rows too"
-WEIGHTED = "rows had weights, which the theorems of the passive-aggressive rules do not know"
-UNKNOWN_WEIGHTS = "whether rows had weights is not known"
+UNKNOWN_ROWS = "the training rows of the model are unknown"
+OTHER_ROWS = "the model was also trained on other rows"
+WEIGHTED = "rows had weights, which the theorems of the passive-aggressive rules do not cover"
+UNKNOWN_WEIGHTS = "it is unknown whether rows had weights"
 GREW = "a third class came after updates of two, which the theorem of this rule does not cover"
 
 
@@ -198,5 +198,5 @@ _KINDS = {
 
 def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= 1 << 62:
-        raise TypeError(f"{value!r} is no count")
+        raise TypeError(f"{value!r} is not a count")
     return value

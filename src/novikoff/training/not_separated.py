@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from novikoff.training.run import Run
 
 MORE_EPOCHS = "more epochs (max_epochs)"
-ASK = "asking whether they can be separated at all (novikoff.theory.separability decides it)"
+ASK = "checking whether they are separable at all (novikoff.theory.separability)"
 
 
 def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
@@ -20,7 +20,7 @@ def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
         return what + (f" What may help: {'; '.join(useful)}." if useful else "")
     what += f"{mistakes[-1]:,} mistakes in the last"
     if run.consistent:
-        text = f"{what}. Every row is predicted right, but a score is exactly 0: that separates nothing"
+        text = f"{what}. Every row is predicted correctly, but a score is exactly 0, so the rows are not strictly separated"
         return text + ("." if bias else "; a bias (fit_intercept=True) may.")
     falling = _falling(mistakes)
     useful = [a for a in advice if a != MORE_EPOCHS or falling is not False]

@@ -52,7 +52,7 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
         training_errors=run.training_errors,
         compensated=settled[0],
         accumulator=settled[1],
-        order=f"{figures.what} as they came" if run.as_given else order,
+        order=f"{figures.what} in the order of arrival" if run.as_given else order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         n_shards=run.n_shards,
         mixed=run.mixed if run.n_shards > 1 else None,
@@ -125,7 +125,7 @@ class Report:
         if self.training_errors is not None:
             lines.append(("errors", f"{self.training_errors:,} on the training {self.what}"))
         if self.compensated is not None:
-            close = f"{self.compensated:,} decision(s) too close for plain floating point, settled exactly"
+            close = f"{self.compensated:,} decision(s) too close for plain floating point, decided exactly"
             lines.append(("exactness", close))
         return lines
 
@@ -150,15 +150,15 @@ class Report:
             return f"undecided: consistent (no training error), but some {tied}"
         if self.consistent is None:
             return f"undecided: the last weights were not checked against the {self.what}"
-        return f"undecided: the last weights still get {self.what} wrong"
+        return f"undecided: the last weights misclassify some {self.what}"
 
     def _structured_verdict(self) -> str:
         if self.verdict == "separated":
             return "separated: every right output scores strictly more than any other"
         if self.verdict == "consistent":
-            return "consistent: every output is right, but the decoder need not find the best one"
+            return "consistent: every output is right, but the decoder may miss the best one"
         if self.consistent:
-            return "undecided: consistent (every output is right), but another one scores as much"
+            return "undecided: consistent (every output is right), but another one has the same score"
         if self.consistent is None:
             return "undecided: the last weights were not checked against the examples"
         return "undecided: the last weights still get examples wrong"
@@ -179,7 +179,7 @@ class Report:
                 f"{self.bound}: none, nothing separates these {self.what} (w = 0 after an update proves it)"
             )
         if not math.isfinite(self.bound_upper) and self.bound_lower == 0:
-            return f"{self.bound}: nothing is known about γ yet"
+            return f"{self.bound}: γ is unknown so far"
         low, high = floor_count(self.bound_lower), ceil_count(self.bound_upper)
         assumed = f", {self.assumed}" if self.assumed else ""
         if not math.isfinite(self.bound_upper):
@@ -200,9 +200,11 @@ class Report:
             return f"{upper} (‖w‖/Στ): nothing separates these {self.what}"
         unknown = "no separating weights found yet"
         if self.verdict == "separated":
-            unknown = "how far the next best outputs are is not known"
+            unknown = "the gap to the next best outputs is unknown"
             if self.n_classes is not None:
-                unknown = f"that of w is not known: {self.missing or 'the scores are within rounding of 0'}"
+                unknown = (
+                    f"the margin of w is unknown: {self.missing or 'the scores are within rounding of 0'}"
+                )
         return f"{upper} (‖w‖/Στ){assumed}; {unknown}" if bounded else unknown
 
     def __str__(self) -> str:

@@ -120,7 +120,7 @@ def _show(learned: Tagger, path: Path, tested: TagScores | None, chosen: str | N
         return
     lines = str(report).split("\n")
     if chosen is not None:
-        lines.append(f"  {'templates':<10} {chosen}, as usual for such files; --templates names others")
+        lines.append(f"  {'templates':<10} {chosen}, the default for such files; --templates sets others")
     if tested is not None:
         lines += [f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(headlines(tested))]
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")

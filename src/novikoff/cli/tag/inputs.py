@@ -33,7 +33,7 @@ def open_new(options: Options) -> tuple[SentenceFile, str | None]:
         if format == "conll" and chosen is None and width:
             stream.close()
             raise ValueError(
-                f"{stream.name}: nothing says which features to make of its {_columns(width)}: give "
+                f"{stream.name}: the features are not defined for its {_columns(width)}: give "
                 "--templates, a file with one template per line or the name of ready-made ones."
             )
         given = None if chosen is None else Templates.named(chosen)

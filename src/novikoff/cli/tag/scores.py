@@ -20,7 +20,7 @@ def headlines(scores: TagScores) -> list[str]:
         )
     wrong = scores.chunks.tokens - scores.chunks.right_tokens
     lines.append(
-        f"{100 * scores.chunks.accuracy:.2f} % of tokens right: {wrong:,} errors on "
+        f"{100 * scores.chunks.accuracy:.2f} % of tokens correct: {wrong:,} errors on "
         f"{scores.chunks.tokens:,}; {scores.right_sentences:,} of {scores.sentences:,} sentences right from "
         "end to end"
     )
@@ -32,7 +32,7 @@ def score_lines(scores: TagScores) -> list[str]:
     out = headlines(scores)
     if scores.unknown:
         most = ", ".join(f"{label!r} ({n:,})" for label, n in scores.unknown.most_common(5))
-        out.append(f"labels that the tagger does not know, so that they are errors: {most}")
+        out.append(f"labels that the tagger does not know, counted as errors: {most}")
     name = "type" if scores.spelled else "label"
     wide = max(len(each) for each in [*scores.chunks.types, name])
     out += [

@@ -65,7 +65,7 @@ def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
         return out
     for title, found in (
         ("label after label:", tagger.top_transitions(top)),
-        ("label after label, what speaks against it:", tagger.top_transitions(top, against=True)),
+        ("evidence against each label:", tagger.top_transitions(top, against=True)),
     ):
         shown = [f"  {w:>12.6g}  {as_text(a)} {as_text(b)}" for a, b, w in found]
         out += ["", title, *(shown or ["  none"])]

@@ -243,7 +243,7 @@ def each_path(paths: Any) -> list[Any]:
                 continue
         out.append(path)
     if not out:
-        raise ValueError("paths names no file: expected at least one.")
+        raise ValueError("paths is empty: expected at least one file.")
     if sum(path == "-" for path in out if isinstance(path, str)) > 1:
         raise ValueError("paths names standard input ('-') twice, but it can be read only once.")
     return out
@@ -278,7 +278,9 @@ class _File(ABC):
 
     def digest(self) -> str:
         if not self.can_reread:
-            raise ValueError(f"{self.name} can be read only once, so there is no digest of it beforehand.")
+            raise ValueError(
+                f"{self.name} can be read only once, so its digest cannot be computed in advance."
+            )
         digest, buffer = hashlib.blake2b(digest_size=32), bytearray(1 << 20)
         with self.open() as file, memoryview(buffer) as view:
             while read := file.readinto(buffer):
@@ -317,9 +319,7 @@ class _NamedFile(_File):
 
     def _compare(self, status: os.stat_result) -> None:
         if (status.st_size, status.st_mtime_ns) != self._stamp:
-            raise ValueError(
-                f"{self.name}: the file has changed since it was first looked at; start again with it."
-            )
+            raise ValueError(f"{self.name}: the file has changed since it was first read; start again.")
 
 
 class _OpenFile(_File):
@@ -340,7 +340,7 @@ class _OpenFile(_File):
 
     def check_unchanged(self) -> None:
         if self.can_reread and self._file.seek(0, os.SEEK_END) - self._start != self.size:
-            raise ValueError(f"{self.name}: the file has changed while it was read; start again with it.")
+            raise ValueError(f"{self.name}: the file changed while it was read; start again.")
 
     def rewind(self) -> None:
         """Leave the file as it was found."""
@@ -477,7 +477,7 @@ class _Unpacked:
             if self._given > allowed:
                 raise ValueError(
                     f"{self._name}: the {self.form} data expands to more than "
-                    f"max_expansion={self._max_expansion} times its size; raise max_expansion if it is sound."
+                    f"max_expansion={self._max_expansion} times its size; raise max_expansion if the file is trusted."
                 )
         return filled
 

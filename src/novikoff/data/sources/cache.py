@@ -43,7 +43,7 @@ FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its
 def cached(source: Source) -> Source:
     """The same source by way of a cache beside its first file, ``<file>.<digest of the options>.cache``."""
     if not source.can_reread or not source.files or source.options.get("of_model"):
-        raise ValueError(f"{source.name}: only files that are learned from can be cached.")
+        raise ValueError(f"{source.name}: only training files can be cached.")
     return CachedSource(source, cache_path(source))
 
 
@@ -110,7 +110,7 @@ class CachedSource(Source):
                 block = _block(view, entry, self._directory["labels"], f"{self.name} (cached)", rows)
             except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
                 raise ValueError(
-                    f"{self.path}: the cache is damaged; delete it, and it is made anew."
+                    f"{self.path}: the cache is damaged; delete it, and the next run writes a new one."
                 ) from None
             buffer = view.obj  # type: ignore[assignment]
             rows += block.n_rows
@@ -128,7 +128,7 @@ class CachedSource(Source):
         while done < size and (read := os.preadv(self._descriptor, [view[done:]], at + done)):
             done += read
         if done < size or zlib.crc32(view) != entry["crc"]:
-            raise ValueError("its checksum is another")
+            raise ValueError("its checksum differs")
         return view
 
     # -- writing
@@ -174,7 +174,7 @@ def _trusted(path: Path) -> int | None:
         raise _foreign(path, "is a link") from None
     status, problem = os.fstat(descriptor), ""
     if not stat.S_ISREG(status.st_mode):
-        problem = "is no regular file"
+        problem = "is not a regular file"
     elif status.st_uid != os.geteuid():
         problem = "belongs to another user"
     elif status.st_mode & 0o022:
@@ -189,7 +189,7 @@ def _trusted(path: Path) -> int | None:
 
 def _foreign(path: Path, problem: str) -> ValueError:
     return ValueError(
-        f"{path} {problem}, so it is neither read nor replaced: move it away, or do without a cache."
+        f"{path} {problem}, so it is neither read nor replaced: move it, or run without a cache."
     )
 
 
@@ -310,7 +310,7 @@ def _read_directory(file: IO[bytes]) -> tuple[dict[str, Any], dict[str, npt.NDAr
     footer = file.read()
     at, length = int.from_bytes(footer[:8], "little"), int.from_bytes(footer[8:16], "little")
     if len(footer) < FOOTER or footer[48:] != MAGIC or at + length + FOOTER != size:
-        raise ValueError("is no cache, or was cut short")
+        raise ValueError("is not a cache, or is truncated")
     file.seek(at)
     content = file.read(length)
     if blake2b(content, digest_size=32).digest() != footer[16:48]:

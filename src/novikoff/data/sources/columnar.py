@@ -114,8 +114,8 @@ class ColumnarFile:
                 raise
             said = str(error).strip().split("\n")[0].rstrip(".")
             raise ValueError(
-                f"{self.name}: this is no sound {TITLES[self._format]} file ({said}); one that is compressed "
-                "as a whole must be unpacked first."
+                f"{self.name}: this is not a valid {TITLES[self._format]} file ({said}); one that is compressed "
+                "as a whole must be decompressed first."
             ) from None
 
 

@@ -117,7 +117,7 @@ class TableFeatures(Features):
                 or column[1] not in KINDS
             ):
                 raise ValueError(
-                    f"a column of the table is said to be {column!r}: expected a name, kind and type."
+                    f"a column of the table is declared as {column!r}: expected a name, kind and type."
                 )
         features = cls(
             [Column(*column) for column in recipe["columns"]],
@@ -126,7 +126,7 @@ class TableFeatures(Features):
             vocabulary=NamedFeatures.from_state(facts["vocabulary"], arrays),
         )
         if min(features.numeric.values(), default=0) < 0:
-            raise ValueError("a column of the table has no place among the names.")
+            raise ValueError("a column of the table is missing from the names.")
         return features
 
     def match(self, names: list[str], has_names: bool, *, label_optional: bool) -> dict[int, int]:
@@ -185,7 +185,7 @@ def _find(names: list[str], wanted: Any, option: str) -> int:
     number = int(wanted) if isinstance(wanted, str) and wanted.isdecimal() else wanted
     if isinstance(number, int | np.integer) and not isinstance(number, bool) and 1 <= number <= len(names):
         return int(number) - 1
-    raise ValueError(f"{option}={wanted!r} is none of the {len(names)} columns: {listed(names)}")
+    raise ValueError(f"{option}={wanted!r} is not one of the {len(names)} columns: {listed(names)}")
 
 
 def usual_label(names: list[str], has_names: bool) -> int:
@@ -198,7 +198,7 @@ def usual_label(names: list[str], has_names: bool) -> int:
             return lower.index(usual)
     raise ValueError(
         f"no column is called {', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}: "
-        f"name the label's column by `label`; there are {listed(names)}"
+        f"name the label column with `label`; there are {listed(names)}"
     )
 
 
@@ -263,7 +263,7 @@ def recipe(
         out.append(Column(name, kind, type_))
     if not any(column.kind in FEATURES for column in out):
         raise ValueError(
-            "there is no column to learn from"
+            "there is no feature column"
             + (
                 f": the table has one column only, {names[0]!r}; check the format and the delimiter"
                 if len(names) == 1

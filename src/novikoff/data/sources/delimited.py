@@ -296,8 +296,8 @@ class LineReader:
             else f"a {column.kind}"
         )
         return (
-            f"the column {column.name!r} holds {cell[3]!r}, but was taken for {what} by its first cells; "
-            f"if it holds categories, name it as categorical"
+            f"the column {column.name!r} holds {cell[3]!r}, but was read as {what} by its first cells; "
+            f"if it holds categories, declare it as categorical"
         )
 
 

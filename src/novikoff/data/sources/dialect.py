@@ -127,9 +127,7 @@ def has_known_names(first: list[str], known: TableFeatures) -> bool:
 
 def _unclear(first: list[str]) -> ValueError:
     shown = ",".join(first[:20])
-    return ValueError(
-        f"the first line, {shown}, may be a row or have the columns' names: say which by `header`"
-    )
+    return ValueError(f"the first line, {shown}, may be a row or the column names: set `header`")
 
 
 def header_names(cells: list[str]) -> list[str]:

@@ -291,7 +291,7 @@ def _check_kind(column: Column, array: pa.Array) -> None:
     if kind not in alike.get(column.kind, (column.kind,)):
         raise Unsound(
             None,
-            f"the column {column.name!r} is of type {array.type}, but was taken for "
+            f"the column {column.name!r} is of type {array.type}, but was read as "
             f"{'text' if column.kind == 'text' else f'a {column.kind}'} ({column.type})",
         )
 

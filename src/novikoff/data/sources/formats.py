@@ -51,7 +51,7 @@ class UnknownOption(ValueError):
     """An option that the format at hand does not have."""
 
     def __init__(self, name: str, format: str, known: list[str]) -> None:
-        super().__init__(f"{name} is no option of the format {format!r}, which has {', '.join(known)}.")
+        super().__init__(f"{name} is not an option of the format {format!r}, which has {', '.join(known)}.")
         self.name, self.format, self.known = name, format, known
 
 

@@ -199,7 +199,7 @@ def open_text(
         )
     elif not isinstance(features, NumberedFeatures):
         raise ValueError(
-            f"{stream.name}: the file numbers its features, but those of the model are {features.kind}: "
+            f"{stream.name}: the features of the file are numbers, but those of the model are {features.kind}: "
             "it was made from another format."
         )
     elif zero_based is not None and bool(zero_based) != features.zero_based:

@@ -50,7 +50,7 @@ def _checked(name: str, features: Features | None, hash_bits: int | None, seed: 
         return NamedFeatures(hash_bits=hash_bits, seed=seed or 0)
     if not isinstance(features, NamedFeatures):
         raise ValueError(
-            f"{name}: the file names its features, but those of the model are {features.kind}: "
+            f"{name}: the features of the file are names, but those of the model are {features.kind}: "
             "it was made from another format."
         )
     for key, asked in (("hash_bits", hash_bits), ("seed", seed)):

@@ -97,7 +97,9 @@ def write_source(
     if number_by not in NUMBER_BY:
         raise ValueError(f"number_by={number_by!r} is not possible: expected one of {', '.join(NUMBER_BY)}.")
     if names is not None and format != "libsvm":
-        raise ValueError(f"names are in the file itself when it is {format}: only LIBSVM text has none.")
+        raise ValueError(
+            f"a names file is possible for LIBSVM text only: {format} contains the names itself."
+        )
     n_rows = 0
 
     def watched() -> Iterator[Block]:
@@ -128,12 +130,12 @@ def _format_of(target: Target, format: str | None) -> str:
     said = format_of_name(name) if format is None else format
     if said is None:
         raise ValueError(
-            f"{name}: the name does not tell the format to write; name it: one of {', '.join(FORMATS)}."
+            f"{name}: the format to write cannot be recognized from the name; set it to: one of {', '.join(FORMATS)}."
         )
     if said not in FORMATS:
         raise ValueError(f"format={said!r} is not known: expected one of {', '.join(FORMATS)}.")
     if said in ("parquet", "arrow") and name.lower().endswith(COMPRESSED):
-        raise ValueError(f"{name}: a {said} file is not compressed as a whole: leave the last suffix away.")
+        raise ValueError(f"{name}: a {said} file is not compressed as a whole: omit the last suffix.")
     return said
 
 
@@ -172,7 +174,7 @@ class _LibsvmLines(Lines):
         if block.weights is not None and (block.weights != 1).any():
             row = int(np.argmax(block.weights != 1))
             raise ValueError(
-                f"{block.where(row)}: the row has a weight, for which LIBSVM text has no place: write vw, "
+                f"{block.where(row)}: the row has a weight, which LIBSVM text cannot hold: write vw, "
                 "jsonl or a table instead."
             )
         X = sparse(block.X)
@@ -238,7 +240,7 @@ class _VwLines(Lines):
     def __call__(self, block: Block) -> bytes:
         if block.weights is not None and block.labels is None:
             raise ValueError(
-                f"{block.where(0)}: rows have weights but no labels, which VW text cannot say: write jsonl "
+                f"{block.where(0)}: rows have weights but no labels, which VW text cannot hold: write jsonl "
                 "or a table instead."
             )
         X = sparse(block.X)
@@ -266,7 +268,7 @@ class _VwLines(Lines):
         if self._UNSAYABLE_LABEL.search(label):
             raise ValueError(
                 f"the label {label!r} cannot be written as VW text: blanks, ':', '|', ',' and a ' before it "
-                "mean something there."
+                "have a meaning there."
             )
         return label
 
