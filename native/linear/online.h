@@ -187,7 +187,7 @@ class OnlineLearner {
         for (size_t c = 0; c < std::min<size_t>(labels.size(), 4); ++c)
             if (labels[c].object.is(y)) return int64_t(c);
         if (y == Py_None)
-            fail(PyExc_TypeError, "None is no label: it is what predict_one says when it knows no class");
+            fail(PyExc_TypeError, "None is not a label: predict_one returns it when it knows no class");
         hash = PyObject_Hash(y);
         if (hash == -1) {
             if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();

@@ -192,7 +192,7 @@ NOVIKOFF_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
 // is not 0 on the row, and for each hypothesis a bit for each row on which it is in doubt.
 template <int64_t Rows>
 struct Doubts {
-    static_assert(Rows <= 64, "a bit a row");
+    static_assert(Rows <= 64, "one bit per row");
     double reach[Rows];
     int64_t begin[Rows];
     std::vector<uint64_t> bits;

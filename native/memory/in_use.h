@@ -73,7 +73,7 @@ class InUse {
         if (is_broken())
             throw std::runtime_error(std::string(what) +
                                      " was being changed by another thread when this process was "
-                                     "forked: make or load it anew here");
+                                     "forked: make it again, or load it, here");
         throw std::runtime_error(std::string(what) +
                                  " is in use by another call, of another thread or of code that this "
                                  "one runs: give each thread its own, or let calls follow one another");

@@ -51,7 +51,7 @@ struct State {
         if (broken)
             throw std::runtime_error(
                 "the process was forked while another thread was learning with this model: load or "
-                "fit it anew here.");
+                "fit it again here.");
     }
     template <class Free>
     static void wait(Free&& free) {

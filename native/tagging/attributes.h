@@ -47,7 +47,7 @@ class Attributes {
     std::string_view text(PyObject* string) const {
         Py_ssize_t n;
         const char* const p = PyUnicode_AsUTF8AndSize(string, &n);
-        if (!p) refuse(PyExc_ValueError, "the feature " + shown(string) + " is no valid text");
+        if (!p) refuse(PyExc_ValueError, "the feature " + shown(string) + " is not valid text");
         return {p, size_t(n)};
     }
 
@@ -82,7 +82,7 @@ class Attributes {
                 v = is_time(value) ? PyErr_SetNone(PyExc_TypeError), -1.0 : PyFloat_AsDouble(value);
                 if (v == -1 && PyErr_Occurred())
                     refuse(PyExc_TypeError, "the feature " + shown(key) +
-                                                " has a value that is no number, str or collection: " +
+                                                " has a value that is not a number, str or collection: " +
                                                 Py_TYPE(value)->tp_name);
                 const nb::object whole = nb::steal(PyIndex_Check(value) ? PyNumber_Index(value) : nullptr);
                 if (!whole.is_valid()) PyErr_Clear();

@@ -223,7 +223,7 @@ void bind_templates(nb::module_& m) {
                 for (const auto& [domain, list] : results) {
                     const Domain& d = index.domain(nb::cast<int32_t>(domain));
                     if (!d.derived || d.column != column)
-                        throw std::invalid_argument("it is no function of the column");
+                        throw std::invalid_argument("it is not a function of the column");
                     found.emplace_back(nb::cast<size_t>(domain), views(list));
                     if (found.back().second.size() != given.size())
                         throw std::invalid_argument("one result for each text");

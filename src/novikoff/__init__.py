@@ -1,7 +1,7 @@
 """novikoff: perceptrons that carry their proof.
 
-`__init__.pyi` lists the public names. They are found when they are first used, so that `import novikoff`
-costs almost nothing.
+`__init__.pyi` lists the public names. They are resolved on first use, so that `import novikoff` costs almost
+nothing.
 """
 
 from novikoff.lazy import attach

@@ -1,13 +1,13 @@
-"""Checks a certificate against data, and trusts nothing: this file needs only Python and NumPy.
+"""Checks a certificate against data without trusting it: this file needs only Python and NumPy.
 
 A row x of class y stands for vectors z, one for each other class r, its rival: z has a block for every class,
 (c, x) in block y, −(c, x) in block r and 0 elsewhere; c is the bias coordinate of the certificate (0: none).
-Of two classes only the second has a block: z = (c, x) for its rows, −(c, x) for the others. The margin γ of
+With two classes only the second has a block: z = (c, x) for its rows, −(c, x) for the others. The margin γ of
 the data is the largest value, over all u of length 1, of the smallest u·z. Below, the first number of a block
-is multiplied by c, and so is an intercept: what it adds to a score. Floats are whole numbers over powers of
-two, and every sum has one true value: it is computed in float64 with a bound on its error, and in whole
-numbers where that leaves a doubt. Decimal text, in a file of data, means the double that is nearest to it.
-What a check costs is counted in steps before it is done, and refused beyond a limit.
+is multiplied by c, so it is an intercept: the amount added to a score. Floats are integers over powers of
+two, so every sum has one true value: it is computed in float64 with an error bound, and in integers if that
+does not decide. Decimal text in a data file means the nearest double.
+The cost of a check is counted in steps in advance; beyond a limit the check is refused.
 Usage: python -m novikoff.checker CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header] [--max-work=STEPS]
 """
 
@@ -27,24 +27,24 @@ from typing import Any
 import numpy as np
 
 MAX_BYTES, MAX_CLAIMS, MAX_VISITS = 1 << 27, 100, 10**9  # of a certificate, of a run
-MAX_BITS, MAX_LABEL = 1 << 20, 10_000  # of a whole number, of a label that is one
-MAX_SLACK = Fraction(1, 1 << 20)  # of a run: ε beside R², far above what rounding can amount to
-MAX_DEGREE, MAX_CELLS = 1000, 1 << 24  # of a kernel, of rows that are written out for one
-MAX_WORK = 200_000_000  # steps: products of whole numbers of 64 bits, or sixteen products of floats
-ENTRIES = 1 << 20  # that are looked at together
+MAX_BITS, MAX_LABEL = 1 << 20, 10_000  # bits of an integer, of an integer label
+MAX_SLACK = Fraction(1, 1 << 20)  # of a run: ε/R², far above any accumulated rounding
+MAX_DEGREE, MAX_CELLS = 1000, 1 << 24  # of a kernel, of dense rows for a kernel
+MAX_WORK = 200_000_000  # steps: a product of 64-bit integers, or sixteen products of floats
+ENTRIES = 1 << 20  # processed at a time
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 INTEGER, INDEX = re.compile(r"[-+]?\d+", re.ASCII), re.compile(r"\d{1,18}", re.ASCII)
 HEXADECIMAL, SIGNED = re.compile("0*[1-9a-f][0-9a-f]*"), re.compile("-?[0-9a-f]+")
 USUAL = ("label", "class", "target", "y")  # names of the column with the labels
-NO_NAMES = {"", "na", "n/a", "null", "?", "nan", "inf", "-inf", "+inf", "infinity"}  # nor numbers
+NO_NAMES = {"", "na", "n/a", "null", "?", "nan", "inf", "-inf", "+inf", "infinity"}  # no names
 
 
 class Refused(ValueError):
-    """What is wrong with a certificate, or with the data, in one line."""
+    """An error in a certificate or in the data, described in one line."""
 
 
 class TooMuchWork(Refused):
-    """Nothing is known to be wrong, but to find out would take more work than is allowed."""
+    """No error was found, but the check would take more work than is allowed."""
 
 
 def need(holds: Any, reason: str) -> None:
@@ -53,18 +53,18 @@ def need(holds: Any, reason: str) -> None:
 
 
 def printable(text: Any) -> str:
-    """Without what a terminal would obey: names and labels come from whoever made the files."""
+    """Text without terminal control characters: names and labels come from untrusted files."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
 def product(bits: int, other: int) -> int:
-    """How many steps it takes to multiply whole numbers of so many bits: Karatsuba's, by words of 64."""
+    """Steps of Karatsuba multiplication of integers with these numbers of bits, in words of 64 bits."""
     short, long = sorted((1 + bits // 64, 1 + other // 64))
     return int(long * short**0.6)
 
 
 def reduction(bits: int) -> int:
-    """How many steps it takes to bring a fraction of such numbers into lowest terms."""
+    """Steps to reduce a fraction of integers with this number of bits to lowest terms."""
     return 60 + (1 + bits // 64) ** 2 // 5
 
 
@@ -72,7 +72,7 @@ class Data:
     """Row i is `values` at `columns`, from `ends[i]` to `ends[i + 1]`: a 1 in column 0, then its nonzeros."""
 
     def __init__(self, X: Any, y: Any) -> None:
-        """Of an array, a list of rows, or a matrix in CSR or CSC form, which says so itself (`format`)."""
+        """X is an array, a list of rows, or a matrix in CSR or CSC form (by its attribute `format`)."""
         form = getattr(X, "format", None) if hasattr(X, "indptr") else None
         sparse = form in ("csr", "csc")
         known = sparse or isinstance(X, np.ndarray | list | tuple) or one_type(X)
@@ -117,17 +117,17 @@ class Data:
         starts, self.ends = np.cumsum(counts) - counts, np.append(0, np.cumsum(counts + 1))
         self.values, self.width = np.insert(values.astype(float), starts, 1), int(columns.max(initial=-1)) + 2
         self.columns, self.bits = np.insert(columns + 1, starts, 0), bits_of(self.values)
-        self.size = self.bits + max(int(np.frexp(np.abs(self.values).max())[1]), 1)  # bits of a whole number
+        self.size = self.bits + max(int(np.frexp(np.abs(self.values).max())[1]), 1)  # bits of an integer
 
     def take(self, rows: Any) -> tuple[Any, Any, Any]:
-        """The columns and values of these rows, and where in them each row starts."""
+        """The columns and values of these rows, and the position where each row starts."""
         size = self.ends[rows + 1] - self.ends[rows]
         starts = np.cumsum(size) - size
         place = np.arange(size.sum()) + np.repeat(self.ends[rows] - starts, size)
         return self.columns[place], self.values[place], starts
 
     def written_out(self, row: int) -> Any:
-        """All columns of a row but the first, as whole numbers over 2^bits."""
+        """All columns of a row but the first, as integers over 2^bits."""
         columns, values, _ = self.take(np.array([row]))
         x = np.zeros(self.width, dtype=object)
         x[columns] = wholes(values, self.bits)
@@ -135,12 +135,12 @@ class Data:
 
 
 def one_type(X: Any) -> bool:
-    """Whether it is a frame whose columns have one type, so that an array of it holds the same values."""
+    """Whether X is a frame whose columns share one type, so that an array holds the same values."""
     return hasattr(X, "dtypes") and hasattr(X, "columns") and len({*X.dtypes}) == 1
 
 
 def exact_array(given: Any) -> Any:
-    """An array of the same values: lists that NumPy would round and masks that it would drop are refused."""
+    """An array of the same values; refuses lists that NumPy would round and masks that it would drop."""
 
     def exact(value: Any) -> bool:
         value = value.tolist() if hasattr(value, "tolist") else value
@@ -160,12 +160,12 @@ def exact_array(given: Any) -> Any:
 def array_of(given: Any, otherwise: str) -> Any:
     try:
         return np.asarray(given)
-    except Exception as error:  # of any library whose objects these are
+    except Exception as error:  # of any type: the object can be from any library
         raise Refused(f"{otherwise}: {error}") from None
 
 
 def labels_of(y: Any) -> list[str]:
-    """The labels in words; two that are different stay different."""
+    """The labels as text; different labels stay different."""
     need(
         not isinstance(y, np.ma.MaskedArray), "masked labels are not accepted: fill or drop the masked labels"
     )
@@ -187,7 +187,7 @@ def labels_of(y: Any) -> list[str]:
 
 
 def as_text(label: Any) -> str:
-    """A label in words: 1 for 1.0."""
+    """A label as text: 1 for 1.0."""
     if isinstance(label, str):
         return label
     if isinstance(label, int):
@@ -198,9 +198,9 @@ def as_text(label: Any) -> str:
 
 
 def read_data(path: Any, label: str = "", header: bool | None = None) -> tuple[Any, list[Any]]:
-    """Rows and labels of a CSV file of numbers, by its name, or of plain LIBSVM text (columns from 1).
+    """Rows and labels of a numeric CSV file, if its name ends in .csv, else of LIBSVM text (columns from 1).
 
-    Labels are numbers if all of them are. `header` says whether the first row of a CSV file has names.
+    Labels are numbers if all of them are. `header` states whether the first row of a CSV file has names.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         try:
@@ -221,8 +221,8 @@ def read_data(path: Any, label: str = "", header: bool | None = None) -> tuple[A
 
 
 def number_of(text: str, label: bool = False) -> float:
-    """The double nearest to decimal text; integers, if they are no labels, have to be doubles themselves."""
-    need(NUMBER.fullmatch(text), f"{text!r} is no number")
+    """The double nearest to decimal text; integers, except labels, must be doubles exactly."""
+    need(NUMBER.fullmatch(text), f"{text!r} is not a number")
     value = float(text)
     need(math.isfinite(value), f"{text} is beyond the largest double")
     need(
@@ -248,9 +248,9 @@ def read_libsvm(file: Any) -> tuple[Any, list[str]]:
 def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]]:
     """The labels are in the column of this name or number, else in one with a usual name, or in the last.
 
-    A first row with the given name of the label column, or without any number, has names. One with numbers
-    is a row like the others; but with a usual name of labels among them it could be either, unless all
-    labels below that name are numbers.
+    A first row with the given name of the label column, or without any number, has names. A first row with
+    numbers is data. If it also has a usual label name it is ambiguous, unless all labels below that name are
+    numbers.
     """
     rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
     need(rows, "there are no rows")
@@ -279,21 +279,21 @@ def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]
 
 
 def bits_of(values: Any) -> int:
-    """The least k ≥ 0 for which all these floats are whole numbers over 2^k."""
+    """The least k ≥ 0 for which all these floats are integers over 2^k."""
     part, exponent = np.frexp(values[values != 0])
     m = (part * 2**53).astype(np.int64)  # value = m·2^(exponent − 53)
-    zeros = np.frexp((m & -m).astype(float))[1] - 1  # at the end of m in binary
+    zeros = np.frexp((m & -m).astype(float))[1] - 1  # trailing zeros of m in binary
     return int((53 - exponent - zeros).max(initial=0))
 
 
 def wholes(values: Any, bits: int) -> Any:
-    """Floats as whole numbers over 2^bits, in an array of Python's integers."""
+    """Floats as integers over 2^bits, in an array of Python integers."""
     ratios = map(float.as_integer_ratio, values.ravel().tolist())
     return np.array([(m << bits) // d for m, d in ratios], dtype=object).reshape(values.shape)
 
 
 def root(q: Fraction) -> float:
-    """A float above √q, by less than a part in 2^50; infinity where there is none."""
+    """A float above √q, by less than a part in 2^50; infinity on overflow."""
     above = math.isqrt(q.numerator * q.denominator << 128) + 1
     try:
         return math.nextafter(above / (q.denominator << 64), math.inf)
@@ -302,9 +302,9 @@ def root(q: Fraction) -> float:
 
 
 class Weights:
-    """A vector for each class: `exact` are whole numbers over 2^bits, `approx` the floats nearest to them.
+    """A vector for each class: `exact` has integers over 2^bits, `approx` the floats nearest to them.
 
-    No whole number has more than `size` bits.
+    No integer has more than `size` bits.
     """
 
     def __init__(self, exact: Any, bits: int, size: int = 0) -> None:
@@ -313,7 +313,7 @@ class Weights:
 
     @cached_property
     def coarse(self) -> bool:
-        """Whether some of the floats are so small that they have lost digits."""
+        """Whether some floats may be too small to keep all digits."""
         return bool(((np.abs(self.approx) < 2.0**-960) & (self.exact != 0)).any())
 
     @cached_property
@@ -321,14 +321,14 @@ class Weights:
         return (self.exact / (1 << self.bits)).astype(float)
 
     def square(self, c_squared: Fraction) -> Fraction:
-        """The square of the length of all vectors together."""
+        """The squared norm of all vectors together."""
         first, others = (self.exact[:, 0] ** 2).sum(), (self.exact[:, 1:] ** 2).sum()
         need(c_squared or not first, "bias is 0, but the intercept is not")
         return Fraction(others + (first / c_squared if first else 0), 1 << 2 * self.bits)
 
 
 class Checker:
-    """A certificate beside the data. No work is begun before its steps are counted (`spend`)."""
+    """A certificate and the data. Work starts only after its steps are counted (`spend`)."""
 
     def __init__(self, certificate: dict[str, Any], data: Data, max_work: float = math.inf) -> None:
         self.max_work, self.work = max_work, 0
@@ -345,20 +345,20 @@ class Checker:
         self.size = self.bits + max(data.size - data.bits, int(self.c_squared).bit_length())
 
     def spend(self, steps: int) -> None:
-        """Count steps that come next; stop where they would be too many."""
+        """Count the next steps; refuse them if they exceed the limit."""
         self.work += int(steps)
         if self.work > self.max_work:
             many = f"too much work: {self.work} steps or more, and the limit is {self.max_work}"
             raise TooMuchWork(f"{many}; --max-work (max_work) raises it")
 
     def spend_on_scores(self, w: Weights, rows: Any) -> None:
-        """Count the steps of exact scores of these rows, for all classes, and of a gap of each."""
+        """Count the steps of the exact scores of these rows for all classes, and of one gap per row."""
         entries = int((self.data.ends[rows + 1] - self.data.ends[rows]).sum())
         steps = self.K * entries * product(w.size, self.data.size)
         self.spend(steps + len(rows) * reduction(w.size + self.data.size + w.bits + self.data.bits))
 
     def scores(self, w: Weights, row: int) -> tuple[Any, int]:
-        """Of every class, exactly: whole numbers over a power of two, and the exponent of that."""
+        """The exact scores of all classes: integers over a power of two, and its exponent."""
         columns, values, _ = self.data.take(np.array([row]))
         return w.exact[:, columns] @ wholes(values, self.data.bits), w.bits + self.data.bits
 
@@ -375,10 +375,10 @@ class Checker:
         score = np.add.reduceat(products, starts, axis=1).T
         reach = np.add.reduceat(np.abs(products), starts, axis=1).T
         over, reach = score[at][:, None] - score - level, reach[at][:, None] + reach + abs(level)
-        # Weights, n products and sums are rounded, in any order by (1 + 2^-53)^(n + 4), or underflow.
+        # Rounding of weights, n products and sums, in any order: a factor (1 + 2^-53)^(n + 4), or underflow.
         error = (np.diff(starts, append=len(values))[:, None] + 8) * (reach * 2**-52 + 2**-1070)
         grid = w.bits + self.data.bits
-        if level == 0 and grid < 1000:  # whole numbers below 2^53, over 2^grid, are not rounded
+        if level == 0 and grid < 1000:  # integers below 2^53, over 2^grid, are not rounded
             error[reach < 2.0 ** (52 - grid)] = -1
         if w.coarse:
             error[:] = math.inf
@@ -393,13 +393,13 @@ class Checker:
         return out
 
     def wrong(self, w: Weights, rows: Any, level: float = 0.0) -> Any:
-        """The rivals whose gap is below the level, or at it, if they win ties or ties are mistakes."""
+        """The rivals with a gap below the level, or at the level if they win ties or ties are mistakes."""
         y, rivals, s = self.y[rows][:, None], np.arange(self.K), self.signs(w, rows, self.y[rows], level)
         winning = rivals < y if self.K > 2 else rivals > y  # the first of the highest; of two, the second
         return (s < 0) | ((s == 0) & (winning | (self.ties == "mistake")))
 
     def model(self, claim: Any) -> Weights:
-        """The vectors of a claim, in floats or whole numbers; of two classes, the first has the score 0."""
+        """The vectors of a claim, in floats or integers; with two classes, the first has the score 0."""
         whole = type(claim["intercept"]) is list and str in map(type, claim["intercept"])
         read = hexadecimals if whole else numbers
         coef, intercept = vectors(claim["coef"], self.K, "coef", read), read(claim["intercept"], "intercept")
@@ -408,12 +408,12 @@ class Checker:
         need(len(intercept) == k, f"intercept must have {k} number(s)")
         w = np.column_stack([np.zeros(self.K, dtype=coef.dtype), coef])
         w[-k:, 0] = intercept
-        if whole:  # their size does not matter: floats of 1 or less
+        if whole:  # the scale does not matter: make the floats at most 1
             return Weights(w, max(abs(number).bit_length() for number in w.flat))
         return Weights(wholes(w, bits_of(w)), bits_of(w))
 
     def dual(self, claim: Any) -> tuple[Any, Fraction]:
-        """w = Σ α·φ(row) for each class, where φ(x)·φ(z) = K(x, z) + c²: its scores, as above, and w·w.
+        """For w = Σ α·φ(row) per class, where φ(x)·φ(z) = K(x, z) + c²: the scores, as in `scores`, and w·w.
 
         K(x, z) is (gamma·x·z + coef0)^degree, or 2^(x·z) for rows of 0 and 1 (monotone_conjunction).
         """
@@ -443,10 +443,10 @@ class Checker:
             int(coef0 * one),
             int(self.c_squared * 2**power),
         )
-        # Sums of products of whole numbers that stay below 2^53 are the same in floats, and quicker.
+        # Sums of products of integers are exact in floats if they stay below 2^53, and faster.
         longest = math.log2(np.abs(data.values).max()) + data.bits + math.log2(data.width)
         kind, alpha = float if 2 * longest < 53 else object, wholes(alpha, bits)
-        # Of every row: its products with the supports, what K makes of them, and the sums of these times α.
+        # For every row: its products with the supports, their values of K, and the sums of these times α.
         power_of = (one + int((gamma + coef0) * one)).bit_length() + 2 * data.size + data.width.bit_length()
         length = power_of * degree if poly else power + data.width  # of a value of K, in bits
         each = data.width * product(data.size, data.size) // (16 if kind is float else 1)
@@ -465,7 +465,7 @@ class Checker:
         return lambda row: (alpha @ values(row), power + bits), Fraction(square, 1 << power + 2 * bits)
 
     def gap(self, scores: Any, row: int) -> Fraction:
-        """The score of a row's own class less the best of the others, exactly."""
+        """The score of a row's class minus the best of the others, exactly."""
         exact, bits = scores(row)
         return Fraction(exact[self.y[row]] - max(np.delete(exact, self.y[row])), 1 << bits)
 
@@ -482,7 +482,7 @@ class Checker:
             u = self.model(claim)
             self.spend(u.exact.size * product(u.size, u.size) + reduction(2 * u.size))
             scores, square = partial(self.scores, u), u.square(self.c_squared)
-            level = root(Fraction(gamma) ** 2 * square)  # most are far enough above it for floats to tell
+            level = root(Fraction(gamma) ** 2 * square)  # floats decide most rows
             if level < math.inf:
                 rows = rows[(self.signs(u, rows, self.y, level) < 0).any(axis=1)]
             self.spend_on_scores(u, rows)
@@ -494,13 +494,13 @@ class Checker:
         return f"separable{where}, with margin {f'at least {gamma!r}' if gamma else 'above 0'}"
 
     def errors(self, claim: Any) -> str:
-        """So many rows are mistakes under the tie rule, no more and no fewer."""
+        """Exactly this number of rows are mistakes under the tie rule."""
         made = int(self.wrong(self.model(claim), np.arange(self.data.n)).any(axis=1).sum())
         need([made] == indices([claim["errors"]], MAX_VISITS, "errors"), f"the model makes {made} errors")
         return f"the model makes exactly {made} errors"
 
     def pairs(self, rows: list[int], given: Any) -> list[tuple[int, int]]:
-        """Rows with their rivals, which have to be given for three classes or more."""
+        """Rows with their rivals, which must be given for three classes or more."""
         rivals = indices(given, self.K, "rivals") if self.K > 2 else [1 - int(self.y[row]) for row in rows]
         need(len(rivals) == len(rows) and (self.K > 2 or given == []), "rivals must match the rows")
         for row, rival in zip(rows, rivals, strict=True):
@@ -508,9 +508,9 @@ class Checker:
         return list(zip(rows, rivals, strict=True))
 
     def add(self, total: Any, row: int, rival: int, weight: int, used: Any = None) -> Any:
-        """Add weight·z, in whole numbers over 2^bits; return the columns where that changes anything.
+        """Add weight·z, in integers over 2^bits; return the columns that change.
 
-        `total` has all columns, or those that are `used`.
+        `total` has all columns, or only those in `used`.
         """
         columns, values, _ = self.data.take(np.array([row]))
         columns = columns if used is None else np.searchsorted(used, columns)
@@ -522,7 +522,7 @@ class Checker:
         return columns
 
     def length(self, pairs: list[tuple[int, int]], weights: list[int]) -> Fraction:
-        """‖Σ α·z‖² for whole α."""
+        """‖Σ α·z‖² for integers α."""
         columns = self.data.take(np.array([row for row, _ in pairs]))[0]
         used, longest = np.unique(columns), max(weights).bit_length()
         of_sum = longest + self.size + len(pairs).bit_length()
@@ -534,9 +534,9 @@ class Checker:
         return Weights(total, self.bits, of_sum).square(self.c_squared)
 
     def margin_at_most(self, claim: Any) -> str:
-        """‖Σ α·z‖ ≤ ε·Σα with α ≥ 0: the smallest u·z is at most Σ α·(u·z)/Σα ≤ ε when u has length 1.
+        """‖Σ α·z‖ ≤ ε·Σα with α ≥ 0: the smallest u·z is at most Σ α·(u·z)/Σα ≤ ε if u has length 1.
 
-        Inseparable: ε = 0, with positive whole numbers α, so that no u can have u·z > 0 for every z.
+        Inseparable: ε = 0, with positive integers α, so no u can have u·z > 0 for every z.
         """
         inseparable, weights = claim["claim"] == "inseparable", claim["weights"]
         if inseparable:
@@ -547,7 +547,7 @@ class Checker:
         else:
             epsilon, floats = size(claim["epsilon"], "epsilon"), numbers(weights, "weights")
             need((floats >= 0).all() and floats.any(), "weights must be ≥ 0, and not all 0")
-            weights = wholes(floats, bits_of(floats)).tolist()  # their power of two is on both sides
+            weights = wholes(floats, bits_of(floats)).tolist()  # the power of two cancels
         pairs = self.pairs(indices(claim["rows"], self.data.n, "rows"), claim["rivals"])
         need(len(pairs) == len(weights) > 0, "weights and rows must have the same length, at least 1")
         need(len(set(pairs)) == len(pairs), "a row (with its rival) is given twice")
@@ -557,11 +557,11 @@ class Checker:
         return f"inseparable: {many}" if inseparable else f"margin at most {epsilon!r}"
 
     def run(self, claim: Any) -> str:
-        """W = Σ z from 0, visit by visit, where `updates` add a z and other visits none; k·γ² ≤ R² + 2ε.
+        """W = Σ z from 0, visit by visit: `updates` add a z, other visits do not; k·γ² ≤ R² + 2ε.
 
-        ε = 0: a visit is an update when, and only when, it is a mistake, and the rival is the one predicted.
-        ε > 0 allows for rounded weights: once there was an update, W·z ≤ ε at each, and W·z ≥ −ε at every
-        other visit. It is at most R²/2^20, and says nothing of how a perceptron without rounding would go on.
+        ε = 0: a visit is an update if and only if it is a mistake, and the rival is the predicted class.
+        ε > 0 allows for rounded weights: after the first update, W·z ≤ ε at each update, and W·z ≥ −ε at
+        every other visit. ε is at most R²/2^20; the run of a perceptron without rounding may differ.
         """
         n, epsilon, cyclic = self.data.n, size(claim["epsilon"], "epsilon"), claim["order"] == "cyclic"
         (visits,) = indices([claim["visits"]], MAX_VISITS + 1, "visits")
@@ -575,12 +575,12 @@ class Checker:
             Fraction(epsilon) <= MAX_SLACK * radius,
             "epsilon is more than R²/2^20, which is too large for rounding",
         )
-        self.model(claim)  # which has as many numbers as the weights below
+        self.model(claim)  # check its size, which is that of the weights below
         exact = np.zeros((self.K, self.data.width), dtype=object)
         w = Weights(exact, self.bits, self.size + len(updates).bit_length())
         for k, now in enumerate([*updates, visits]):
             start, slack = (updates[k - 1] + 1, epsilon) if k else (0, 0.0)  # W = 0 was never rounded
-            end = min(now, start + n) if cyclic else now  # one round with the same W says it of all
+            end = min(now, start + n) if cyclic else now  # one round with the same W decides all
             rows = path[np.arange(start, end) % len(path)]
             for at in np.flatnonzero(self.wrong(w, rows, -slack).any(axis=1)):
                 raise Refused(
@@ -594,9 +594,9 @@ class Checker:
                 need(update, f"visit {now}, of row {row}, is listed as an update, but is not one")
                 columns = self.add(w.exact, row, rival, 1)
                 w.approx[:, columns] = w.exact[:, columns] / (1 << w.bits)
-        said, k, gamma = self.separable(claim), len(updates), Fraction(claim["gamma"])
+        proved, k, gamma = self.separable(claim), len(updates), Fraction(claim["gamma"])
         need(k * gamma**2 <= radius + 2 * Fraction(epsilon), "k·gamma² is more than R² + 2·epsilon")
-        run = f"{said}; a run of {visits} visits in {'cyclic' if cyclic else 'the listed'} order made"
+        run = f"{proved}; a run of {visits} visits in {'cyclic' if cyclic else 'the listed'} order made"
         if not epsilon:
             return f"{run} exactly {k} updates; {k}·gamma² ≤ R²"
         return (
@@ -605,7 +605,7 @@ class Checker:
         )
 
     def longest(self) -> Fraction:
-        """‖z‖² of a row that is longest in floats."""
+        """‖z‖² of the row that is longest in float arithmetic."""
         values = self.data.values.copy()
         values[self.data.ends[:-1]] = 0.0
         scaled = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
@@ -613,7 +613,7 @@ class Checker:
         return self.length([(row, int(self.y[row] == 0))], [1])
 
 
-CLAIMS = {  # who checks each, and what it has to hold
+CLAIMS = {  # the method that checks each, and its fields
     "separable": (Checker.separable, "claim coef intercept gamma"),
     "kernel separable": (Checker.separable, "claim kernel rows alpha gamma"),
     "inseparable": (Checker.margin_at_most, "claim rows rivals weights"),
@@ -639,7 +639,7 @@ def hexadecimals(values: Any, name: str) -> Any:
 
 
 def vectors(given: Any, K: int, name: str, read: Any = numbers) -> Any:
-    """A list of numbers for each class; of two classes, for the second, and the first has zeros."""
+    """One list of numbers per class; with two classes only for the second, and zeros for the first."""
     k = K if K > 2 else 1
     need(type(given) is list and len(given) == k, f"{name} must be {k} list(s) of numbers")
     lists = [read(vector, name) for vector in given]
@@ -659,7 +659,7 @@ def indices(values: Any, end: int, name: str) -> list[int]:
 
 
 def read_certificate(path: Any) -> Any:
-    """What a file holds, not yet looked at."""
+    """The content of a file, not checked."""
     with Path(path).open("rb") as file:
         return parse(file.read(MAX_BYTES + 1))
 
@@ -677,9 +677,9 @@ def parse(text: str | bytes) -> Any:
 
 
 def verify(certificate: Any, data: tuple[Any, Any], max_work: float = MAX_WORK) -> list[str]:
-    """The claims in words, all true of the data (X, y); `Refused` says the first thing that is wrong.
+    """The claims in words, all true of the data (X, y); raises `Refused` for the first error.
 
-    Where it would take more than `max_work` steps to tell, `TooMuchWork` says so.
+    Raises `TooMuchWork` if the check would take more than `max_work` steps.
     """
     version = certificate.get("novikoff-certificate") if type(certificate) is dict else None
     need(version is not None, "this is not a novikoff certificate")
@@ -690,7 +690,7 @@ def verify(certificate: Any, data: tuple[Any, Any], max_work: float = MAX_WORK) 
     need({*certificate} == {*fields.split()}, f"the fields of a certificate are {fields}")
     rows = Data(*data)
     need(certificate["digest"] == rows.digest, "the certificate is for other data: the digests differ")
-    checker, claims, said = Checker(certificate, rows, max_work), certificate["claims"], []
+    checker, claims, proved = Checker(certificate, rows, max_work), certificate["claims"], []
     need(type(claims) is list and 0 < len(claims) <= MAX_CLAIMS, f"there must be 1 to {MAX_CLAIMS} claims")
     for k, claim in enumerate(claims, 1):
         kind: Any = claim.get("claim") if type(claim) is dict else None
@@ -698,12 +698,12 @@ def verify(certificate: Any, data: tuple[Any, Any], max_work: float = MAX_WORK) 
         check, names = CLAIMS[kind]
         try:
             need({*claim} == {*names.split()}, f"the fields must be {names}")
-            with np.errstate(all="ignore"):  # what overflows is decided exactly
-                said.append(check(checker, claim))
+            with np.errstate(all="ignore"):  # overflows are decided exactly
+                proved.append(check(checker, claim))
         except (Refused, OverflowError) as error:
             kind_of = TooMuchWork if isinstance(error, TooMuchWork) else Refused
             raise kind_of(f"claim {k} ({kind}): {error}") from None
-    return said
+    return proved
 
 
 if __name__ == "__main__":
@@ -716,10 +716,9 @@ if __name__ == "__main__":
         usage = "CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header] [--max-work=STEPS]"
         need(fits and len(options) == len(given) + len(allowed), f"expected the arguments {usage}")
         rows = read_data(plain[1], "".join(plain[2:]), given[0] if given else None)
-        said = verify(read_certificate(plain[0]), rows, *allowed)
-        print(
-            "verified, each number in the file read as the nearest double:", *map(printable, said), sep="\n  "
-        )
+        proved = verify(read_certificate(plain[0]), rows, *allowed)
+        title = "verified, each number in the file read as the nearest double:"
+        print(title, *map(printable, proved), sep="\n  ")
     except TooMuchWork as error:
         sys.exit(f"not decided: {printable(error)}")
     except (Refused, OSError) as error:

@@ -1,4 +1,4 @@
-"""What the batch classifiers share: reading X and y, weights, predicting, reporting."""
+"""Common code of the batch classifiers: reading X and y, weights, predicting."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from novikoff.training.weights import Floats, Ints
 
 
 class RowClassifier(ClassifierMixin, BaseEstimator):
-    """Abstract: a classifier whose parameters are in `parameters`; it reads X and y as the core can."""
+    """Abstract: a classifier with parameters from `novikoff.parameters`; it reads X and y for the core."""
 
     _classes: Classes
 
@@ -38,7 +38,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
 
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """`X` ready for the core: itself where it can be read in place, else one copy."""
+        """`X` ready for the core: X itself if it can be read in place, else one copy."""
         check_mapped(X)
         if (
             not reset
@@ -71,7 +71,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
         return X
 
     def _set_features(self, raw: Any, X: Any) -> None:
-        if hasattr(self, "features_"):  # of a source that was learned from before
+        if hasattr(self, "features_"):  # from an earlier fit on a source
             del self.features_
         self.n_features_in_ = X.shape[1]
         names = _get_feature_names(raw)
@@ -81,7 +81,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
             del self.feature_names_in_
 
     def _set_source(self, features: Features, n_features: int, classes: Any) -> None:
-        """Take over what a source has told in a fit."""
+        """Take over the features and classes that a fit found in a source."""
         self.features_ = features
         self.features_.fixed = True
         self.n_features_in_ = n_features
@@ -90,7 +90,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
         self._set_classes(Classes(classes))
 
     def _features(self, n_features: int) -> Features:
-        """What a model file calls the columns."""
+        """The features of the columns, as a model file stores them."""
         names = vars(self).get("feature_names_in_")
         features: Features
         if "features_" in vars(self):
@@ -102,7 +102,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
             features.place([str(name) for name in names])
             if features.n_columns != n_features:
                 raise ValueError(
-                    "feature_names_in_ has names that are repeated: a model file needs a unique name per column."
+                    "feature_names_in_ has repeated names: a model file needs a unique name per column."
                 )
             features.fixed = True
         return features
@@ -120,7 +120,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
     ) -> tuple[Classes, Ints]:
         """The classes known after these labels of `partial_fit`, and each label's index among them.
 
-        With `alone` it may be but one, where none are declared: the second is yet to come.
+        With `alone` one class is enough if none are declared: the second may come later.
         """
         if begun:
             if classes is not None:
@@ -142,7 +142,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
         return None if sample_weight is None else read_weights(sample_weight, X.shape[0])
 
     def _weights(self, classes: Any, labels: Ints, sample_weight: Floats | None) -> Floats | None:
-        """What multiplies each row's step: its own weight times its class's."""
+        """The factor on each row's step: its own weight times its class weight."""
         if getattr(self, "class_weight", None) is None:
             return sample_weight
         if isinstance(self.class_weight, dict):
@@ -162,14 +162,14 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _turned(self, known: Classes) -> bool:
-        """Whether the only class of earlier chunks is the second now that the other is known."""
+        """Whether the only class of earlier chunks has turned out to be the second of two."""
         return "_classes" in vars(self) and known.turned(self._classes)
 
     def _set_classes(self, classes: Classes) -> None:
         self._classes, self.classes_ = classes, classes.labels
 
     def _read_all(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Ints, Floats | None]:
-        """(X, classes, labels, weights) for a fresh fit, everything checked but the values of X."""
+        """(X, classes, labels, weights) for a fit from scratch, checked except for the values of X."""
         self._check_parameters()
         X = self._read(X, reset=True)
         y = self._read_labels(X, y)
@@ -182,7 +182,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
                 f"but there is only one class: {classes.tolist()[0]!r}."
             )
         labels = found
-        if weights is not None:  # labels of rows without weight are never looked at
+        if weights is not None:  # labels of rows without weight are never used
             labels = np.zeros(len(y), dtype=np.int32)
             labels[kept] = found
         self._check_class_weight(classes)
@@ -202,19 +202,19 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
         return self._read(X, reset=False)
 
     def _label(self, places: Any) -> Any:
-        """The labels at these places; while one class is known, it is the only answer."""
+        """The labels at these indices; while only one class is known, it is the only answer."""
         return taken(self.classes_, places if len(self.classes_) > 1 else np.zeros_like(places))
 
     def _score(self, scores: Floats) -> Floats:
-        """These scores; 0 while one class is known."""
+        """These scores; all 0 while only one class is known."""
         return scores if len(self.classes_) > 1 else np.zeros_like(scores)
 
     def _check_two(self) -> None:
-        """Refuse to hand on what was learned of one class: the second to come may change all of it."""
+        """Refuse to export a model of one class: the second class may change all of it."""
         if len(self.classes_) == 1:
             raise ValueError(
                 f"a model needs two classes, but so far there is only {self.classes_[0]!r}: learn from rows "
-                "of another, or declare all at the first call of partial_fit."
+                "of another class, or declare all classes in the first call of partial_fit."
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -1,7 +1,7 @@
 """Learning on a Dask cluster: `DistributedPerceptron` and `DistributedTagger`, by iterative parameter mixing.
 
 Needs the extra ``dask`` (``pip install 'novikoff[dask]'``). Names are resolved when they are first used, so
-that workers, which only need what shards do, load no scikit-learn.
+that workers, which only run the code of shards, do not load scikit-learn.
 """
 
 from importlib import import_module
@@ -12,7 +12,7 @@ attach(__name__)
 
 
 def check_installed() -> None:
-    """Say what to install where Dask is missing."""
+    """Raise an ImportError that says what to install if Dask is missing."""
     try:
         import_module("distributed")
     except ImportError:

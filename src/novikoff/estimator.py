@@ -1,6 +1,6 @@
 """scikit-learn's base classes, with the types that mypy needs.
 
-mypy finds no types in scikit-learn, and checks no call of a class whose base it does not know. Other type
+mypy finds no types in scikit-learn, and does not check calls of a class with an unknown base. Other type
 checkers read scikit-learn's source, and ignore the name MYPY.
 """
 

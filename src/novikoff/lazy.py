@@ -1,7 +1,7 @@
-"""Names of a package that are found when they are first used, so that importing it costs almost nothing.
+"""Names of a package that are resolved on first use, so that importing it costs almost nothing.
 
-The public names stand once, in the stub beside the package (`__init__.pyi`): a line
-``from HOME import NAME as NAME`` for each. Type checkers and editors read them there, and so does `attach`.
+The public names are listed once, in the stub next to the package (`__init__.pyi`): one line
+``from HOME import NAME as NAME`` per name. Type checkers and editors read them there, and so does `attach`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def attach(package: str) -> None:
-    """Let a package, or a module, have the names of its stub and, as attributes, the modules in it.
+    """Give a package or module the names in its stub and, as attributes, its submodules.
 
     >>> import novikoff
     >>> novikoff.theory.margin is novikoff.proof.geometry.margin
@@ -39,14 +39,14 @@ class _Lazy(ModuleType):
             try:
                 return import_module(module)
             except ModuleNotFoundError as error:
-                if error.name != module:  # it is there, and needs something that is not
+                if error.name != module:  # it exists, but something that it imports does not
                     raise
         known = f"; it has {', '.join(sorted(homes))}" if homes else ""
         message = f"module {self.__name__!r} has no attribute {name!r}{known}"
         raise AttributeError(message, name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """An imported module becomes an attribute of its package, but does not hide a name that it gives."""
+        """An imported module becomes an attribute of its package, but must not hide a name it provides."""
         hides = isinstance(value, ModuleType) and _homes(self).get(name) == value.__name__
         super().__setattr__(name, getattr(value, name) if hides else value)
 
@@ -62,9 +62,9 @@ def _homes(package: ModuleType) -> dict[str, str]:
     if package.__name__ not in _read:
         found: dict[str, str] = {}
         spec: Any = package.__spec__
-        try:  # by the loader, which may read from an archive
+        try:  # through the loader, which may read from an archive
             stub = spec.loader.get_data(f"{spec.origin.rpartition('.')[0]}.pyi").decode()
-        except OSError:  # no stub, and no names but those of the modules
+        except OSError:  # no stub: submodules are the only names
             stub = ""
         for line in stub.splitlines():
             match line.split():

@@ -1,8 +1,8 @@
-"""Numbers rounded to a known side, so that what is said with them holds for real numbers.
+"""Numbers rounded in a known direction, so that statements with them hold for real numbers.
 
-A bracket such as margin ≤ γ ≤ ‖w‖/Στ is a statement about real numbers: its lower end is rounded down, its
-upper end up, and so are the decimals in which people read it. A report needs a handful of such numbers, so
-fractions are affordable; they neither overflow nor vanish.
+A bracket such as margin ≤ γ ≤ ‖w‖/Στ is a statement about real numbers: its lower end is rounded down and its
+upper end up, also when printed in decimal. A report needs only a few such numbers, so fractions are
+affordable; they neither overflow nor vanish.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy.typing as npt
 from novikoff import _core
 
 Floats = npt.NDArray[np.float64]
-Enclosure = tuple[Fraction, Fraction]  # no more than a number, and no less
+Enclosure = tuple[Fraction, Fraction]  # a lower and an upper bound on a number
 
-EXACT = 1 << 20  # numbers up to which their squares are summed exactly
+EXACT = 1 << 20  # up to this many numbers, squares are summed exactly
 LARGEST = math.ldexp(2.0 - 2.0**-52, 1023)
 UNIT = Fraction(1, 2**53)  # the relative error of one operation
-ROOT_BITS = 80  # of a root, before it is rounded to a double
+ROOT_BITS = 80  # of a root before it is rounded to a double
 
 
 # ---- fractions to doubles ----------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def up(q: Fraction) -> float:
 
 
 def _root(q: Fraction) -> tuple[Fraction, bool]:
-    """√q to `ROOT_BITS` bits, cut off, and whether that is all of it."""
+    """√q truncated to `ROOT_BITS` bits, and whether that is exact."""
     shift = ROOT_BITS - (q.numerator.bit_length() - q.denominator.bit_length()) // 2
     scaled = q * Fraction(4) ** shift
     whole = math.isqrt(int(scaled))
@@ -72,7 +72,7 @@ def root_up(q: Fraction) -> float:
 def margin_down(least: Fraction | float, low: Fraction, high: Fraction) -> tuple[float, float]:
     """least/‖w‖ rounded down, for ‖w‖² between `low` and `high`; and its inverse squared, rounded up.
 
-    That is ‖v‖² of v = w/least, whose smallest product is 1: infinite where least ≤ 0.
+    The latter is ‖v‖² of v = w/least, whose smallest product is 1; it is infinite if least ≤ 0.
 
     >>> margin_down(3.0, Fraction(25), Fraction(25)), margin_down(-3.0, Fraction(25), Fraction(25))
     ((0.6, 2.777777777777778), (-0.6000000000000001, inf))
@@ -97,7 +97,7 @@ def enclosed_square(w: Floats) -> Enclosure:
         low, high = near * (1 - slack), near * (1 + slack)
         return low * Fraction(4) ** shift, high * Fraction(4) ** shift
     value = _core.exact_dot(w, w)[1]
-    rest = _core.exact_dot(np.append(w, value), np.append(w, -1.0))[0]  # the sign of what was rounded off
+    rest = _core.exact_dot(np.append(w, value), np.append(w, -1.0))[0]  # the sign of the rounding error
     ends = (
         math.nextafter(value, 0.0) if rest < 0 else value,
         math.nextafter(value, math.inf) if rest > 0 else value,
@@ -107,7 +107,7 @@ def enclosed_square(w: Floats) -> Enclosure:
 
 # ---- bounds ------------------------------------------------------------------------------------------
 def at_most(top: Fraction | float, gamma: float) -> float:
-    """top/γ² rounded up, for a γ that is rounded down; infinite where γ is not positive.
+    """top/γ² rounded up, for a γ that is rounded down; infinite if γ is not positive.
 
     >>> at_most(5.0, 1.0), at_most(5.0, 0.0), at_most(2.0**-1060, 2.0**-530)
     (5.0, inf, 1.0)
@@ -118,7 +118,7 @@ def at_most(top: Fraction | float, gamma: float) -> float:
 
 
 def at_least(top: Fraction | float, gamma: float) -> float:
-    """top/γ² rounded down, for a γ that is rounded up: 0 for an infinite γ, infinite for one of 0.
+    """top/γ² rounded down, for a γ that is rounded up; 0 if γ is infinite, and infinite if γ is 0.
 
     >>> at_least(5.0, 1.0), at_least(5.0, 0.0), at_least(5.0, math.inf), at_least(1.0, 3.0) * 9 <= 1
     (5.0, inf, 0.0, True)
@@ -132,7 +132,7 @@ def at_least(top: Fraction | float, gamma: float) -> float:
 
 # ---- doubles to decimals -----------------------------------------------------------------------------
 def floor_text(value: float, digits: int = 6) -> str:
-    """So many digits of a number, none of which is too much: as `:.6g`, but rounded down.
+    """A number in `digits` significant digits: as with `:.6g`, but rounded down.
 
     >>> floor_text(0.29999999), ceil_text(0.30000001), floor_text(5.0), ceil_text(1e-20 / 3)
     ('0.299999', '0.300001', '5', '3.33334e-21')
@@ -146,7 +146,7 @@ def ceil_text(value: float, digits: int = 6) -> str:
 
 
 def floor_count(value: float, *, whole: float = 100, most: float = 1e7, digits: int = 4) -> str:
-    """A bound on a count rounded down for people: from `whole` to `most` a whole number.
+    """A bound on a count, rounded down for display; a whole number from `whole` to `most`.
 
     >>> floor_count(1234.9), ceil_count(1234.1), floor_count(4.99999), ceil_count(5.0), ceil_count(3e9 + 1)
     ('1,234', '1,235', '4.999', '5', '3.001e+09')
@@ -160,7 +160,7 @@ def ceil_count(value: float, *, whole: float = 100, most: float = 1e7, digits: i
 
 
 def count_text(value: float) -> str:
-    """A count, or a mean of counts, to the nearest of the numbers that people write.
+    """A count, or a mean of counts, rounded to nearest for display.
 
     >>> count_text(5.0), count_text(1234567.0), count_text(0.00012345), count_text(math.nan)
     ('5', '1,234,567', '0.0001234', '?')

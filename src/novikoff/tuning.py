@@ -1,8 +1,8 @@
-"""Choosing rule, averaging, epochs and scaling by rows that were held out, then learning from all rows.
+"""Choose rule, averaging, epochs and scaling on held-out rows, then learn from all rows.
 
-Rows are held out by a fixed hash of their number, so nothing has to be shuffled in memory. All candidates
-with the same scaling learn side by side from the same passes, and what scales the columns is measured on the
-rows learned from alone. A candidate of n epochs is what the run of the largest number was after n of them.
+A fixed hash of the row number decides which rows are held out, so nothing has to be shuffled in memory. All
+candidates with the same scaling learn side by side in the same passes, and the scaling of columns is measured
+only on the rows learned from. A candidate with n epochs is the longest run as it was after n epochs.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Candidate:
 
     scale: str | None
     rule: str
-    C: float  # of rules that have one; else as the settings have it
+    C: float  # for rules that use it; otherwise as in the settings
     average: bool
     epochs: int
 
     @property
     def rule_text(self) -> str:
-        """The rule, with C where it has one."""
+        """The rule, with C if it uses it."""
         return self.rule + (f" C={self.C:g}" if self.rule in USES_C else "")
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried: every combination. Of equally good ones the first with the fewest epochs is taken."""
+    """The values to try, in every combination. On a tie the first with the fewest epochs wins."""
 
     rules: Sequence[str] = TUNING_PARAMETERS["rules"].default
     averages: Sequence[bool] = TUNING_PARAMETERS["averages"].default
@@ -72,12 +72,12 @@ class Grid:
     Cs: Sequence[float] = TUNING_PARAMETERS["Cs"].default
 
     def check(self) -> None:
-        """Raise one clear error unless there is something to try, and all of it can be."""
+        """Raise one clear error unless there is something to try and every value is legal."""
         for name, values in vars(self).items():
             TUNING_PARAMETERS[name].check(values)
 
     def learners(self, settings: Settings) -> list[Settings]:
-        """What has to be run: one learner for both the last and the averaged weights."""
+        """The settings to run: one learner for both the last and the averaged weights."""
         return [
             replace(settings, rule=rule, C=C, average=any(self.averages))
             for rule in dict.fromkeys(self.rules)
@@ -87,15 +87,15 @@ class Grid:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a candidate did on held-out rows."""
+    """How well a candidate did on held-out rows."""
 
     candidate: Candidate
-    correct: tuple[int, ...]  # by part held out
+    correct: tuple[int, ...]  # per held-out part
     held_out: tuple[int, ...]
 
     @property
     def accuracy(self) -> float:
-        """The share of all held-out rows that were right."""
+        """The share of correct predictions on all held-out rows."""
         return sum(self.correct) / sum(self.held_out)
 
     @property
@@ -105,7 +105,7 @@ class Outcome:
 
 @dataclass
 class TuneResult:
-    """What was tried, the best first, and what learning from all rows in the best way gave."""
+    """The outcomes, best first, and what the best candidate learned from all rows."""
 
     table: list[Outcome]
     n_rows: int
@@ -132,36 +132,36 @@ def tune(
     watch: Watch | None = None,
     refit: bool = True,
 ) -> TuneResult:
-    """Try every combination of `grid` on held-out rows of a source, and learn from all rows in the best way.
+    """Try every combination of `grid` on held-out rows of a source, then learn from all rows with the best.
 
-    The last step is what `streaming.fit` does with these parameters, bit for bit.
+    The last step equals `streaming.fit` with these parameters, bit for bit.
 
     Parameters
     ----------
     source : Source
-        Read several times: standard input will not do.
+        It is read several times, so standard input is not possible.
     classes : StreamClasses, default None
-        Declared, or found in a first pass (None); they cannot grow.
+        Declared, or found in a first pass (None). They cannot grow.
     settings : Settings
-        What is the same for all candidates.
+        The settings that all candidates share.
     grid : Grid
-        What is tried.
+        The values to try.
     folds : default 5
-        Parts, each of which is held out once.
+        The number of parts, each of which is held out once.
     split : default None
-        Instead: the share of rows that is held out, once.
+        The share of the rows to hold out once, instead of folds.
     random_state : default 0
-        Chooses which rows are held out when.
+        Selects which rows are held out in which part.
     class_weight : default None
         As in `fit`; 'balanced' is measured on the rows learned from.
     n_jobs : default None
-        Candidates that learn at the same time. Never changes a result.
+        The number of candidates that learn at the same time. It never changes a result.
     max_memory : default 1 GiB
-        Bytes of weights at a time, about: when all candidates need more, they take turns, with passes of
-        their own. Never changes a result.
+        The approximate limit of weights in memory, in bytes: candidates that need more together take turns,
+        in separate passes. It never changes a result.
     watch : function of a Progress
     refit : default True
-        Whether to learn from all rows in the end.
+        Whether to learn from all rows at the end.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def tune(
             for some in _in_turns(runs, max_memory):
                 _learn(some, rows, scale, sorted(set(grid.epochs)), pool)
             outcomes += _outcomes(runs, grid, scale, rows)
-    # the sort is stable: of equals, those of fewer epochs, and of these the first
+    # the sort is stable: among equals fewer epochs win, and among these the first
     outcomes.sort(key=lambda outcome: (-sum(outcome.correct), outcome.candidate.epochs))
     result = TuneResult(outcomes, rows.n_rows, classes=classes.labels.tolist())
     if refit:
@@ -240,7 +240,7 @@ class _Rows:
         self.source, self.classes, self.parts = source, classes, parts
         self._split, self._seed, self._watch = split, seed, watch
         self.n_rows = 0
-        self.held_out: list[int] = []  # rows by part
+        self.held_out: list[int] = []  # number of rows per part
         self._class_weights: list[dict[str, float] | None] = []
         self._sums: list[ColumnSums] = []
 
@@ -257,10 +257,10 @@ class _Rows:
 
     # -- the first pass
     def look(self, grid: Grid, class_weight: dict[str, float] | str | None) -> None:
-        """Find classes and columns, and measure what scaling and class weights need, by part."""
+        """Find classes and columns; measure what scaling and class weights need, per part."""
         measured = any(scale in MEASURED for scale in grid.scales)
         self._sums = [ColumnSums() for _ in range(self.parts)]
-        counts: list[Counter[str]] = [Counter() for _ in range(self.parts + 1)]  # the last of −1
+        counts: list[Counter[str]] = [Counter() for _ in range(self.parts + 1)]  # the last is for −1
         for block, fold in self.blocks("first look"):
             if block.labels is None:
                 raise ValueError(f"{block.where(0)}: there is no label to learn from.")
@@ -308,7 +308,7 @@ class _Rows:
                     f"{what} is held out; {advice}, or remove that rare class."
                 )
 
-    # -- what is learned from, and what is held out
+    # -- training rows and held-out rows
     def scaling(self, scale: str | None, part: int) -> Scaling | None:
         if scale in MEASURED:
             return self._sums[part].scaling(scale, self.source.features)
@@ -351,7 +351,7 @@ def _where(block: Block, rows: npt.NDArray[np.int64], row: int) -> str:
 
 # ---- learning --------------------------------------------------------------------------------------------
 class _Run:
-    """A learner that one part of the rows is kept from."""
+    """A learner that never sees one part of the rows."""
 
     def __init__(self, part: int, settings: Settings, rows: _Rows) -> None:
         self.part, self.settings = part, settings
@@ -370,7 +370,7 @@ class _Run:
 
     @property
     def memory(self) -> int:
-        """Bytes of weights, sums and what predicts, about."""
+        """The approximate size of weights, sums and scorers, in bytes."""
         one = 8 * self._n_columns * width(self._n_classes)
         return one * (4 if self.settings.average else 1)
 
@@ -394,7 +394,7 @@ class _Run:
             self.correct[epochs, mean] = self.correct.get((epochs, mean), 0) + right
 
     def stay(self, epoch: int, later: list[int]) -> None:
-        """It has converged: more epochs are this one."""
+        """Use the counts of a converged run for all later epochs."""
         for (at, mean), right in list(self.correct.items()):
             if at == epoch:
                 self.correct |= {(epochs, mean): right for epochs in later}
@@ -416,7 +416,7 @@ def _in_turns(runs: list[_Run], max_memory: int) -> Iterator[list[_Run]]:
 def _learn(
     runs: list[_Run], rows: _Rows, scale: str | None, epochs: list[int], pool: ThreadPoolExecutor
 ) -> None:
-    """Let all runs learn side by side, and score each after the epochs that are wanted."""
+    """Let all runs learn side by side, and score each after the requested epochs."""
     scalings = {part: rows.scaling(scale, part) for part in sorted({run.part for run in runs})}
     name = f"scale {scale or 'none'}"
     for epoch in range(1, epochs[-1] + 1):
@@ -459,7 +459,7 @@ def _score(
 
 
 def _all(pool: ThreadPoolExecutor, work: Any, runs: list[_Run]) -> None:
-    for _ in pool.map(work, runs):  # raises what was raised there
+    for _ in pool.map(work, runs):  # raises the exceptions of the calls
         pass
 
 

@@ -212,7 +212,7 @@ def test_a_bad_test_file_is_told_before_the_fit_or_after_the_report():
 def test_classes_are_declared_in_the_order_that_decides_ties():
     run("fit", "train.svm", "--classes", "1,-1")
     assert load_model("train.novikoff").classes.tolist() == [1, -1]
-    assert "none of the classes 1, 2" in error_of("fit", "train.svm", "--classes", "1,2")
+    assert "not one of the classes 1, 2" in error_of("fit", "train.svm", "--classes", "1,2")
 
 
 def test_one_label_against_the_rest():
@@ -387,9 +387,9 @@ def test_bad_models(model):
     Path("damaged.novikoff").write_bytes(damaged)
     for command in (["evaluate"], ["predict"]):
         assert "No such file" in error_of(*command, "missing.novikoff", "test.svm")
-        assert "no novikoff model" in error_of(*command, "text.novikoff", "test.svm")
+        assert "not a novikoff model" in error_of(*command, "text.novikoff", "test.svm")
         assert "digest" in error_of(*command, "damaged.novikoff", "test.svm")
-    assert "no novikoff model" in error_of("inspect", "text.novikoff")
+    assert "not a novikoff model" in error_of("inspect", "text.novikoff")
 
 
 def test_a_model_for_other_features(model):
@@ -429,7 +429,7 @@ def test_traceback_on_request():
         (["--delimiter", "ab"], "one ASCII character"),
         (["--scale", "huge"], "'standard'"),
         (["--n-jobs", "0"], "not 0"),
-        (["--label", "class"], "is not for files of the format 'libsvm'"),
+        (["--label", "class"], "is not an option of the format 'libsvm'"),
         (["--resume"], "needs --checkpoint"),
         (["--checkpoint", "kept", "--order", "shuffle"], "--order cyclic"),
         (["--checkpoint", "kept", "--early-stopping"], "--order cyclic"),
@@ -506,7 +506,7 @@ def test_evaluation_counts(model):
     assert said["errors"] == int(np.sum(y != predicted))
     assert said["classes"][1]["recall"] == matrix[1][1] / sum(matrix[1])
     shown = run("evaluate", model, "test.svm").stdout
-    assert f"{100 * said['accuracy']:.2f} % right" in shown
+    assert f"{100 * said['accuracy']:.2f} % correct" in shown
 
 
 def test_many_classes_are_shown_by_their_frequent_mistakes():

@@ -107,7 +107,7 @@ def test_weights_of_zero_leave_rows_out():
         (("--html", "a.png"), ".html"),
         (("--n-orders", 0), "whole number"),
         (("--time-limit", 0), "a number > 0"),
-        (("--classes", "grow"), "nothing grows"),
+        (("--classes", "grow"), "classes cannot grow"),
     ],
 )
 def test_bad_usage_is_named(arguments, said):
@@ -146,6 +146,6 @@ def test_ctrl_c_shows_what_is_known(monkeypatch):
 
     monkeypatch.setattr(progress, "by_fraction", lambda wanted: nullcontext(watch))
     result = run("diagnose", "a.svm", "--plot", "a.png", "--n-orders", 50, code=130)
-    assert "interrupted; the findings are what was known" in result.stderr
+    assert "interrupted; these are the findings so far" in result.stderr
     assert "interrupted after" in result.stdout and "≤ γ ≤" in result.stdout
     assert Path("a.png").exists()

@@ -228,9 +228,9 @@ def test_labels_of_any_length_are_certified_and_checked():
 @pytest.mark.parametrize(
     ("y", "match"),
     [
-        ([np.datetime64(5, "ns"), 5, 6], "no label"),  # which would be 5 as well
-        ([np.timedelta64(5, "ns"), 5, 6], "no label"),
-        ([np.longdouble(5), 5, 6], "no label"),
+        ([np.datetime64(5, "ns"), 5, 6], "not a label"),  # which would be 5 as well
+        ([np.timedelta64(5, "ns"), 5, 6], "not a label"),
+        ([np.longdouble(5), 5, 6], "not a label"),
     ],
 )
 def test_labels_that_the_checker_cannot_tell_apart(y, match):
@@ -287,7 +287,7 @@ def test_a_row_with_a_missing_number_is_no_header(missing, tmp_path):
         with pytest.raises(Refused):
             checker.read_data(path, label)
     for given in ("2", 2):
-        with pytest.raises(ValueError, match="may be a row or have the columns' names"):
+        with pytest.raises(ValueError, match="may be a row or the column names"):
             novikoff.open_source(path, label=given)
     path.write_text("x,kind\n1,neg\n2,pos\n")
     assert checker.read_data(path, "2")[1] == ["neg", "pos"]
@@ -320,5 +320,5 @@ def test_columns_of_128_bits():
         theory.separability(frame, [0, 1])
     assert theory.separability(frame[:, :] // 2**52, frame["a"]).verdict is not None
     for rows, labels in ((frame, [0, 1]), ([[0.0], [1.0]], frame["a"])):
-        with pytest.raises(Refused, match="no array"):
+        with pytest.raises(Refused, match="not an array"):
             checker.Data(rows, labels)

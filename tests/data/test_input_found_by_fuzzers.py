@@ -178,7 +178,7 @@ def test_a_forged_block_of_a_cache_is_refused(value, tmp_path):
 
 def test_scaling_of_too_few_columns():
     scaling = Scaling("maxabs", np.zeros(0), np.ones(2))
-    with pytest.raises(ValueError, match="the rows have 3 columns, but 2 were measured"):
+    with pytest.raises(ValueError, match="the rows have 3 columns, but the scaling was measured for 2"):
         scaling.transform(np.ones((2, 3)))
 
 

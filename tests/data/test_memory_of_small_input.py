@@ -224,7 +224,7 @@ def test_the_limit_of_columns_in_tables(tmp_path):
                 assert list(source.blocks()) and source.features.n_columns == 3
             else:
                 with pytest.raises(
-                    ValueError, match=r"<BytesIO>, line \d: there are 3 features by now, more than"
+                    ValueError, match=r"<BytesIO>, line \d: there are now 3 features, more than"
                 ):
                     list(source.blocks())
 

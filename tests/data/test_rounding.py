@@ -4,6 +4,7 @@ import datetime
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -462,12 +463,12 @@ def test_loaded_models(tmp_path):
 
 def test_blocks_on_a_cluster(monkeypatch):
     pytest.importorskip("distributed")
-    from novikoff.distributed import loading
+    from novikoff.distributed import tasks
     from novikoff.distributed.loading import Predictor, predict, read_rows
 
-    monkeypatch.setattr(loading, "said", lambda error, name: type(error)(f"{name}: {error}"))  # on no worker
+    monkeypatch.setattr(tasks, "get_worker", lambda: SimpleNamespace(address="here"))
     X = np.array([[1, 0], [0, ODD]])
-    with pytest.raises(ValueError, match=r"block 0: X\[1, 1\] is 9007199254740993"):
+    with pytest.raises(ValueError, match=r"block 0, on worker here: X\[1, 1\] is 9007199254740993"):
         read_rows("block 0", [X], [[0, 1]], None)
     with pytest.warns(RoundingWarning):
         rows = read_rows("block 0", [X], [[0, ODD]], None, "nearest")

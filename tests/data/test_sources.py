@@ -250,7 +250,9 @@ def test_formats_are_told_from_the_name(tmp_path):
     (tmp_path / "b.csv").write_bytes(b"a,b\n")
     with pytest.raises(ValueError, match=r"a\.svm is libsvm and .*b\.csv is csv"):
         novikoff.open_source([tmp_path / "a.svm", tmp_path / "b.csv"])
-    with pytest.raises(ValueError, match=r"neither the name nor the first lines tell the format.*libsvm, vw"):
+    with pytest.raises(
+        ValueError, match=r"neither the name nor the first lines determine the format.*libsvm, vw"
+    ):
         novikoff.open_source(io.BytesIO(b"what is this"))
     with pytest.raises(ValueError, match="format='xml' is not known: expected one of libsvm"):
         novikoff.open_source(tmp_path / "a.svm", format="xml")
@@ -267,7 +269,7 @@ def test_files_that_cannot_be_opened(tmp_path):
         novikoff.open_source(str(tmp_path / "*.svm"))
     with pytest.raises(IsADirectoryError, match="Is a directory; name its files"):
         novikoff.open_source(tmp_path)
-    with pytest.raises(ValueError, match="names no file"):
+    with pytest.raises(ValueError, match="paths is empty"):
         novikoff.open_source([])
     with pytest.raises(ValueError, match="twice"):
         novikoff.open_source(["-", "-"])

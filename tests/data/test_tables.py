@@ -418,7 +418,7 @@ def test_weights() -> None:
 )
 def test_headers_and_delimiters(text: str, format: str, names: list[str] | None) -> None:
     if names is None:
-        with pytest.raises(ValueError, match="no column is called label, class, target or y"):
+        with pytest.raises(ValueError, match="no column is named label, class, target or y"):
             csv_of(text)
         return
     source = csv_of(text, format=format)
@@ -466,7 +466,7 @@ def test_bad_lines_are_skipped_and_counted(block_size: int) -> None:
     assert "line 8: expected 3 cells, found 4" in source.skipped.first[1]
     assert "line 9: the column 'a' holds NaN" in source.skipped.first[2]
     assert "line 10: a quote does not end" in source.skipped.first[3]
-    assert "line 11: there is not a label" in source.skipped.first[4]
+    assert "line 11: there is no label" in source.skipped.first[4]
     read(source)
     assert source.skipped.count == 5  # counted anew in every pass
 
@@ -477,7 +477,7 @@ def late(cell: str) -> str:
 
 
 def test_a_late_cell_that_is_no_number() -> None:
-    match = r"line 200002: the column 'b' holds 'x', but was read as a number .* name it as categorical"
+    match = r"line 200002: the column 'b' holds 'x', but was read as a number .* declare it as categorical"
     for n_jobs in (1, 2):
         with pytest.raises(ValueError, match=match):
             read(csv_of(late("x"), n_jobs=n_jobs, block_size=1 << 16))
@@ -498,9 +498,9 @@ def test_a_late_cell_that_is_no_number() -> None:
         ("a\n1\n", {"label": "a"}, "there is no feature column: the table has one column only, 'a'"),
         ("a,b,y\n1,2,3\n", {"ignore": ["a", "b"]}, "there is no feature column, as all are ignored"),
         ("a,a,y\n1,2,3\n", {}, "'a' is the name of more than one column"),
-        ("a,b,c\n1,2,3\n", {}, "no column is called .*; there are 'a', 'b', 'c'"),
-        ("a,b,c\n1,2,3\n", {"label": "d"}, "label='d' is none of the 3 columns: 'a', 'b', 'c'"),
-        ("a,b,c\n1,2,3\n", {"label": 4}, "label=4 is none of the 3 columns"),
+        ("a,b,c\n1,2,3\n", {}, "no column is named .*; there are 'a', 'b', 'c'"),
+        ("a,b,c\n1,2,3\n", {"label": "d"}, "label='d' is not one of the 3 columns: 'a', 'b', 'c'"),
+        ("a,b,c\n1,2,3\n", {"label": 4}, "label=4 is not one of the 3 columns"),
         ("a,b,c\n1,2,3\n", {"label": 1, "text": 1}, "'a' holds the labels, and cannot be text too"),
         ("a,b,c\n1,2,3\n", {"label": 1, "text": 2, "ignore": 2}, "'b' cannot be both ignored and text"),
         ("a,b,y\n1,2,3\n1,2\n", {}, "line 3: expected 3 cells, found 2"),
@@ -510,8 +510,8 @@ def test_a_late_cell_that_is_no_number() -> None:
         ("a,y\n1,2\n", {"delimiter": "ab"}, "delimiter must be one ASCII character"),
         ("a,y\n1,2\n", {"format": "xls"}, "format must be one of csv"),
         ("a,y\n1,2\n", {"ngrams": 0}, "ngrams must be a whole number from 1 to 5"),
-        ("a,y\n1,2\n", {"format": "parquet"}, "no sound Parquet file"),
-        ("a,y\n1,2\n", {"format": "arrow"}, "no sound Arrow or Feather file"),
+        ("a,y\n1,2\n", {"format": "parquet"}, "not a valid Parquet file"),
+        ("a,y\n1,2\n", {"format": "arrow"}, "not a valid Arrow or Feather file"),
     ],
 )
 @pytest.mark.parametrize("block_size", [1, 1000])
@@ -551,7 +551,7 @@ def test_bad_columnar_files(form: str, tmp_path: Path) -> None:
     data = written(MIXED, form).getvalue()
     path = tmp_path / "cut"
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(ValueError, match=r"^[^:]*cut: this is not a valid .* unpacked first\.$"):
+    with pytest.raises(ValueError, match=r"^[^:]*cut: this is not a valid .* decompressed first\.$"):
         read(TableSource(path))
 
 
@@ -685,7 +685,7 @@ def test_labels_may_be_missing_when_predicting() -> None:
 def test_features_of_another_kind_are_refused() -> None:
     from novikoff.data.sources.features import NumberedFeatures
 
-    with pytest.raises(ValueError, match="made from another format"):
+    with pytest.raises(ValueError, match="trained on another format"):
         csv_of("a,y\n1,2\n", features=NumberedFeatures(3))
 
 

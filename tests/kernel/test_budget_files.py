@@ -298,15 +298,15 @@ def test_streams_that_cannot_be_believed(tmp_path):
     model = OnlineKernelPerceptron("linear", budget=3)
     model.learn_many([({"a": 1.0}, 0), ({"b": 2.0}, 1), ({"a": 3.0}, 0)])
     for change, said in [
-        (lambda f, a: f["parameters"].update(gamma=2.0), "does not fit the parameters"),
-        (lambda f, a: f["parameters"].update(budget=4), "does not fit the parameters"),
+        (lambda f, a: f["parameters"].update(gamma=2.0), "does not match the parameters"),
+        (lambda f, a: f["parameters"].update(budget=4), "does not match the parameters"),
         (
             lambda f, a: f["parameters"].update(callback="os.system"),
             "parameters of OnlineKernelPerceptron that this version does not know",
         ),
         (lambda f, a: f["parameters"].update(kernel="os.system"), "kernel='os.system' is not possible"),
         (lambda f, a: f.update(classes=[0, 0]), "labels are repeated"),
-        (lambda f, a: f.update(classes=[0, 1, 2]), "does not fit the parameters or the labels"),
+        (lambda f, a: f.update(classes=[0, 1, 2]), "does not match the parameters or the labels"),
         (lambda f, a: f.update(named=False), "do not fit the names"),
         (lambda f, a: f.update(n_mistakes=-1), "n_mistakes is -1"),
         (lambda f, a: a.pop("names"), "'names' is missing"),

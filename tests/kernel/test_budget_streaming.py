@@ -209,7 +209,7 @@ def test_fit_source(tmp_path):
 
 def test_fit_source_says_what_it_needs():
     source = open_source(io.BytesIO(libsvm(*some_rows(0))))
-    with pytest.raises(ValueError, match="needs a budget: give one, or read all rows"):
+    with pytest.raises(ValueError, match="requires a budget: give one, or read all rows"):
         KernelPerceptron().fit_source(source)
     with pytest.raises(ValueError, match="kernel='monotone_conjunction' is not possible for a source"):
         KernelPerceptron("monotone_conjunction", budget=3).fit_source(source)
@@ -231,9 +231,9 @@ def test_the_command_reads_block_by_block(tmp_path):
         *("--model", tmp_path / "once.novikoff"),
         input=libsvm(X, y),
     )
-    assert "can be read only once: one epoch" in once.output
+    assert "can be read only once, so there is one epoch" in once.output
     refused = usage_error("fit", tmp_path / "x.svm", "--kernel", "rbf", "--cache")
-    assert "only possible with --kernel where rows are read again" in refused
+    assert "only possible with --kernel where each epoch reads the rows again" in refused
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory as Linux counts it")

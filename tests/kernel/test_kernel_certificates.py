@@ -169,8 +169,8 @@ def put(*path):
         (put("kernel", "coef0", math.inf), "coef0 must be finite"),
         (put("kernel", "coef0", -1.0), "coef0 must be ≥ 0"),
         (put("kernel", "more", 1), "a kernel has the fields"),
-        (put("rows", []), "each once"),
-        (put("rows", [0, 0, 1, 2]), "each once"),
+        (put("rows", []), "without repetitions"),
+        (put("rows", [0, 0, 1, 2]), "without repetitions"),
         (put("rows", [0, 1, 2, 4]), "rows must be whole numbers from 0 to 3"),
         (put("rows", [0, 1, 2, -1]), "rows must be whole numbers from 0 to 3"),
         (put("alpha", [[1.0]]), "a number for each row"),
@@ -244,7 +244,7 @@ def test_what_cannot_be_certified():
         ValueError, match="only kernels whose values are exact can be certified: linear, poly, mono"
     ):
         certify(XOR, LABELS, separated(XOR, LABELS, kernel="rbf"))
-    with pytest.raises(ValueError, match="not among the rows, by their numbers"):
+    with pytest.raises(ValueError, match="are not the rows with these numbers"):
         certify(XOR[::-1] * 2, LABELS, separated(XOR, LABELS, degree=2))
     with pytest.raises(ValueError, match="do not separate the rows"):
         certify(XOR, LABELS, separated(XOR, LABELS, kernel="linear"))

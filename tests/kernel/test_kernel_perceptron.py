@@ -337,7 +337,7 @@ def test_a_model_without_supports_predicts(kernel, form):
         assert len(model.support_) == 0 and model.n_updates_ == 0
         for how in ("last", "averaged", "voted"):
             assert model.set_params(predict_with=how).predict(X).tolist() == [label] * 5
-        assert "nothing is known" in str(model.report())
+        assert "γ is unknown so far" in str(model.report())
         assert model.partial_fit(X, [1 - label] * 5).n_updates_ > 0
 
 

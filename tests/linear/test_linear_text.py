@@ -96,7 +96,7 @@ FIRST = GOOD.split("\n\n")[1].splitlines()[0]
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("format: 1", "format: 2", "line 1: this is no model as text"),
+        ("format: 1", "format: 2", "line 1: this is not a text model"),
         (GOOD, "hello", "there are 1 sections"),
         (GOOD, "", "there are 0 sections"),
         (FIRST, FIRST + " 1.0", "expected 1 finite number"),

@@ -41,9 +41,9 @@ def good():
 
 def test_files_that_are_something_else(tmp_path, good):
     path = tmp_path / "m"
-    assert "expected safetensors" in refused(path, b"")
-    assert "expected safetensors" in refused(path, b"+1 3:0.5\n-1 2:1\n")
-    assert "expected safetensors" in refused(path, pickle.dumps({"weights": [1.0]}))
+    assert "not in safetensors format" in refused(path, b"")
+    assert "not in safetensors format" in refused(path, b"+1 3:0.5\n-1 2:1\n")
+    assert "not in safetensors format" in refused(path, pickle.dumps({"weights": [1.0]}))
     assert "no 'novikoff' in its metadata" in refused(path, save_tensors({"a": np.zeros(3)}))
     assert "claims 1,152,921,504,606,846,976 bytes" in refused(path, struct.pack("<Q", 1 << 60) + good[8:])
     with pytest.raises(IsADirectoryError):

@@ -12,6 +12,7 @@ from novikoff import dask, plots, structured, theory
 USERS = {
     "novikoff.theory.experiments",  # trains them
     "novikoff.linear.online",  # `freeze` gives a Perceptron
+    "novikoff.estimator",  # is what they derive from
     "novikoff.integrations.river",  # knows OnlinePerceptron
 }
 

@@ -115,7 +115,7 @@ def test_a_problem_of_ones_own_is_given_when_loading(tmp_path):
     model.save(tmp_path / "model")
     loaded = StructuredPerceptron.load(tmp_path / "model", problem=Plainly())
     assert loaded.predict(X) == Y and dict(loaded.weights_) == dict(model.weights_)
-    with pytest.raises(ValueError, match=r"Plainly, a problem of somebody's own: give it"):
+    with pytest.raises(ValueError, match=r"Plainly, a user-defined problem: pass it"):
         StructuredPerceptron.load(tmp_path / "model")
     with pytest.raises(ValueError, match="structured perceptron, whose outputs are not the classes"):
         Perceptron.load(tmp_path / "model")
@@ -147,7 +147,7 @@ class Faulty(Plainly):
         (lambda f: f | {"odd": math.nan}, r"features\(x\[0\], y\[0\]\) has nan for 'odd'"),
         (lambda f: f | {"odd": -math.inf}, "has -inf for 'odd'"),
         (lambda f: f | {"odd": "text"}, "has 'text' for 'odd': expected a number"),
-        (lambda f: np.zeros(3), "not of the form"),
+        (lambda f: np.zeros(3), "do not have the form"),
         (lambda f: "text", "expected a dict of name"),
         (lambda f: f | {"odd": 1e308}, None),
     ],
@@ -203,7 +203,7 @@ def test_weights_that_overflow_are_an_error():
         (lambda: StructuredPerceptron(Trap(), cost_augmented=True).fit([[]], [()]), "needs a loss"),
         (
             lambda: StructuredPerceptron(Trap()).fit([0], [("N", "X")]),
-            "step 1 of y is 'X', but there can be 'V'",
+            "step 1 of y is 'X', but the choices are 'V'",
         ),
         (lambda: StructuredPerceptron(Trap()).fit([0], [("N",)]), "ends after 1 steps"),
         (lambda: Trap(width=0), "width=0"),
@@ -214,7 +214,7 @@ def test_weights_that_overflow_are_an_error():
         ),
         (
             lambda: StructuredPerceptron(Chains(("p",))).fit([[["a"]]], [["q"]]),
-            "'q' of token 0 is none of 'p'",
+            "'q' of token 0 is not one of 'p'",
         ),
         (lambda: StructuredPerceptron(Multiclass("ab")).fit([[1.0]], ["c"]), "'c' is not one of the classes"),
         (lambda: StructuredPerceptron(Ranking()).fit([[[1.0], [2.0]]], [[0, 0]]), "each once"),
@@ -222,7 +222,7 @@ def test_weights_that_overflow_are_an_error():
         (lambda: StructuredPerceptron(Matching()).fit([np.ones((3, 2, 1))], [[1, 0, 1]]), "left ≤ right"),
         (lambda: DependencyTrees(hash_bits=40), "hash_bits=40"),
         (lambda: tree([2, 1]), "0 words have the head 0"),
-        (lambda: tree([0, 3, 2]), "go round in a circle at word 2"),
+        (lambda: tree([0, 3, 2]), "form a cycle at word 2"),
         (lambda: tree([3, 0, 2, 1]), "the arc of word 1 crosses another"),
         (lambda: tree([5, 0]), "not whole numbers from 0 to 2"),
     ],

@@ -40,4 +40,4 @@ def test_invalid_updates_are_the_reason_why_no_bound_is_stated():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = StructuredPerceptron(Trap(width=1, update="standard")).fit(["x"], [("N", "N")])
-    assert model.n_invalid_ and "is not stated: some updates were by outputs" in str(model.report())
+    assert model.n_invalid_ and "is not stated: some updates used outputs" in str(model.report())

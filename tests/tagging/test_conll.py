@@ -204,7 +204,7 @@ def test_conllu():
 def test_conllu_labels():
     blank = "1\tdo\tdo\t_\tVB\t_\t0\troot\t_\t_\n"
     templates = Templates.named("pos")
-    with pytest.raises(ValueError, match="line 1: the label, column upos, is '_': the word has none"):
+    with pytest.raises(ValueError, match="line 1: the label, column upos, is '_', so the word has none"):
         read_sentences(io.BytesIO(blank.encode()), TemplateFeatures(templates))
     for labelled in (None, False):
         source = open_sentences(io.BytesIO(blank.encode()), templates, labelled=labelled)
@@ -228,7 +228,7 @@ def test_files_without_labels():
         assert block.tagged(np.array([2, 0, 1], np.int32), ["B-NP", "O", "B-PP"]) == as_columns(SMALL)
         assert source.read(TemplateFeatures(TEMPLATES))[1] is None
         assert open_sentences(io.BytesIO(as_columns(SMALL)), TEMPLATES, labelled=None, like=hint).labelled
-    with pytest.raises(ValueError, match=r"files with 3 columns, .* one less, found 4"):
+    with pytest.raises(ValueError, match=r"files with 3 columns, .*or 2 without the label, found 4"):
         wide = as_columns([[(*t, "x") for t in s] for s in SMALL])
         open_sentences(io.BytesIO(wide), TEMPLATES, labelled=None, like=like)
 
@@ -268,7 +268,7 @@ def test_formats_are_recognized(tmp_path):
     (tmp_path / "a.crfsuite.gz").write_bytes(gzip.compress(b"O\ta\n"))
     assert open_sentences(tmp_path / "a.crfsuite.gz").format == "crfsuite"
     (tmp_path / "a.conllu").write_text("1\tonly\tthree\n")
-    with pytest.raises(ValueError, match=r"a\.conllu, line 1: expected 10 columns, as CoNLL-U has, found 3"):
+    with pytest.raises(ValueError, match=r"a\.conllu, line 1: expected 10 columns, as in CoNLL-U, found 3"):
         read_sentences(tmp_path / "a.conllu", TemplateFeatures(Templates.named("pos")))
 
 
@@ -286,13 +286,13 @@ ROW = "\tdo\tdo\tVERB\tVB\t_\t0\troot\t_\t_\n"
         ("", TEMPLATES, {}, "bad.txt: expected at least one sentence"),
         ("\n \n", TEMPLATES, {}, "bad.txt: expected at least one sentence"),
         ("a O\n", TEMPLATES, {}, r"'pos\[0\]\|pos\[1\]' points at column 'pos', which is the label"),
-        ("a\n", TEMPLATES, {}, "expected a label behind the other columns, but the file has one"),
+        ("a\n", TEMPLATES, {}, "expected a label after the other columns, but the file has only one"),
         ("a\n", TEMPLATES, {"labelled": False}, r"'pos' \(number 1, from 0\), but the file has 1 column\."),
         ("a N O\n", Templates(["3[0]"]), {}, r"points at column '3', but the file has 3 columns, of which"),
         ("a N O\n", Templates(["w[0]", "x[0]"]), {}, r"points at column 'w', but the templates do not say"),
         ("a N O\n", TEMPLATES, {"label": "y"}, "there is no label column 'y'; the file has 3 columns"),
         ("a N O\n", TEMPLATES, {"format": "csv"}, "format is auto, conll, conllu or crfsuite, not"),
-        ("a N O\n", None, {}, "the file has columns, and nothing says which features"),
+        ("a N O\n", None, {}, "the file has columns, but no features are defined"),
         ("O\tw=a\n", TEMPLATES, {}, "the file has attributes"),
         ("1" + ROW + "3" + ROW, Templates.named("pos"), {}, "line 2: expected the word's number 2 as id"),
         ("1" + ROW + "1-x" + ROW, Templates.named("pos"), {}, "line 2: expected the word's number 2 as id"),

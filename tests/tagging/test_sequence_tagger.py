@@ -138,7 +138,7 @@ def test_schemes_allow_exactly_what_they_say_and_predictions_keep_to_it(scheme):
         ("bio", [["B-P", "I-Q"]], "'I-Q' follows 'B-P'"),
         ("iobes", [["O", "B-P"]], "'B-P' ends the sentence"),
         ("iobes", [["B-P", "O"]], "'O' follows 'B-P'"),
-        ("bio", [["NN", "O"]], "needs labels that are B-…, I-…, O; got 'NN'"),
+        ("bio", [["NN", "O"]], "needs labels of the form B-…, I-…, O; got 'NN'"),
         ("bio", [["E-P", "O"]], "got 'E-P'"),
     ],
 )

@@ -112,7 +112,7 @@ def test_majorities():
         assert bound.value == (n + bias) * r == majority_bound(n, r, bias) and 0 < bound.made <= bound.value
     with pytest.raises(ValueError, match="odd"):
         majority_bound(20, 4)
-    with pytest.raises(ValueError, match="−1 or"):
+    with pytest.raises(ValueError, match="−1 and"):
         bounds(2 * X, y, relevant=3)
 
 

@@ -275,7 +275,7 @@ def test_a_checkpoint_of_another_fit_or_of_other_data_is_refused(tmp_path):
     with pytest.raises(ValueError, match="another fit: rule was 'pa' and is 'pa1'"):
         fit({"rule": "pa1"})
     path.write_bytes(libsvm(X[::-1], y))
-    with pytest.raises(ValueError, match="of other data"):
+    with pytest.raises(ValueError, match="belongs to other data"):
         fit({"rule": "pa"})
 
 
@@ -399,7 +399,7 @@ def test_what_is_no_cache_of_ones_own_is_neither_read_nor_replaced(tmp_path):
     path.write_bytes(libsvm(X, y))
     cache = cache_path(open_source(path))
     cache.write_bytes(b"my notes")
-    with pytest.raises(ValueError, match="is no cache, so it is neither read nor replaced"):
+    with pytest.raises(ValueError, match="is not a cache, so it is neither read nor replaced"):
         cached(open_source(path))
     assert cache.read_bytes() == b"my notes"
     cache.unlink()
@@ -457,7 +457,7 @@ def test_a_file_that_grows_during_the_last_pass_is_noticed(tmp_path):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
     path.write_bytes(libsvm(X, y))
-    with pytest.raises(ValueError, match="has changed since it was first looked at"):
+    with pytest.raises(ValueError, match="has changed since it was first read"):
         for _ in open_source(path, block_size=100).blocks():
             with path.open("ab") as file:
                 file.write(b"1 1:1\n")

@@ -1,4 +1,4 @@
-"""The commands there are, and how one is found and run."""
+"""The list of commands, and how a command is found and run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from novikoff.cli.errors import run as run_command
 from novikoff.cli.options import UsageError, flag, value_option
 from novikoff.cli.parser import HELP, Command, close_to, paragraphs, section, split
 
-GROUPS = {  # the commands of each group, by its name; each is in a module of its name
+GROUPS = {  # the commands of each group, by its name; each has a module of the same name
     "": (
         *("fit", "predict", "evaluate", "inspect", "convert", "tune", "diagnose", "certify", "verify"),
         "tag",
@@ -79,14 +79,14 @@ def run(words: list[str]) -> int:
 
 
 def load(*names: str) -> Command:
-    """The command that is called so, such as 'fit', or 'tag' and 'fit'."""
+    """The command with this name: 'fit', or 'tag' and 'fit'."""
     command = getattr(import_module(".".join(["novikoff.cli", *names])), names[-1])
     assert isinstance(command, Command)
     return command
 
 
 def about(*names: str) -> str:
-    """What a command or group of commands is for."""
+    """The description of a command or group of commands."""
     if not names:
         return ABOUT
     group = " ".join(names) in GROUPS
@@ -120,7 +120,7 @@ def _show_help(names: list[str], err: bool = False) -> None:
 
 
 def _is_set(variable: str) -> bool:
-    """Whether a variable of the environment says yes."""
+    """Whether an environment variable is set to a true value."""
     value = os.environ.get(variable, "").lower()
     if value not in ("", "0", "no", "off", "false", "1", "yes", "on", "true"):
         raise UsageError(f"{value!r} is not possible: expected 0 or 1.", variable)

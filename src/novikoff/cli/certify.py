@@ -1,4 +1,4 @@
-"""`novikoff certify`: what can be proved of files, as a certificate that anyone can check."""
+"""`novikoff certify`: what can be proved about files, as a certificate that anyone can check."""
 
 from __future__ import annotations
 
@@ -29,12 +29,10 @@ BEGIN = b'{"novikoff-certificate"'
     groups={
         "Options": (
             opt.file_option("output", "Where to save the certificate.", required=True),
-            opt.file_option(
-                "model", "A model file: certify how many errors it makes, and whether it separates.", "MODEL"
-            ),
+            opt.file_option("model", "Certify this model's errors, and whether it separates.", "MODEL"),
             opt.flag(
                 "run",
-                "Certify a run of the perceptron over the rows in their order, and that it kept its bound.",
+                "Certify a run of the perceptron over the rows in order, and that it respects its bound.",
             ),
             opt.option("time_limit", default=None, help="How long to search for a proof."),
         ),
@@ -44,16 +42,16 @@ BEGIN = b'{"novikoff-certificate"'
     },
 )
 def certify(options: Options) -> int:
-    """Prove what can be proved of labelled rows, and save the proof.
+    """Prove what can be proved about labelled rows, and save the proof.
 
     For example: novikoff certify train.svm -o train.json; novikoff verify train.json train.svm
 
     The claim is that the rows are separable, with a margin between two numbers, or that they are not; with
-    --model what the model does on them. Weights of rows do not matter to any of this. Ctrl-C ends the search,
-    and what is proved by then is saved.
+    --model it is what the model does on them. The weights of rows do not matter. Ctrl-C ends the search and
+    saves what has been proved by then.
     """
     if options.run and options.model is not None:
-        raise UsageError("is of a perceptron of its own: leave out --model.", "--run")
+        raise UsageError("certifies a run of a new perceptron: leave out --model.", "--run")
     path = options.output
     _check_writable(path)
     model = model_of(options.model)
@@ -92,7 +90,7 @@ def _prove(
 
     verdict = separability(X, y, **settings, time_limit=time_limit, watch=watch)
     if not isinstance(verdict, Separable):
-        raise ValueError(f"a run keeps a bound only where the rows are separable, but they are {verdict}.")
+        raise ValueError(f"a run has a bound only if the rows are separable, but they are {verdict}.")
     lift = {name: settings[name] for name in ("fit_intercept", "intercept_scaling")}
     best = max_margin(  # the larger the margin of u, the sharper the bound
         X, y, gap=1e-3, **lift, time_limit=time_limit, start=verdict, watch=watch
@@ -104,7 +102,7 @@ def _prove(
 def _of_one_width(
     X: Any, model: LinearModel | KernelModel
 ) -> tuple[Any, LinearModel | KernelModel | _Padded]:
-    """Rows and weights of one width: LIBSVM text is as wide as its largest index, and so was the model's."""
+    """Rows and weights of the same width: LIBSVM text, also the model's, is as wide as its largest index."""
     import numpy as np
 
     from novikoff.data.sources.block import Csr
@@ -136,7 +134,7 @@ class _Padded:
 
 
 def _check_writable(path: Path) -> None:
-    """Refuse, before any work, what could not be written or would overwrite something else."""
+    """Before any work, refuse a path that cannot be written or would overwrite something else."""
     check_writable(path, "--output")
     if path.is_file():
         with path.open("rb") as file:

@@ -1,11 +1,11 @@
-"""Completion in shells: a script for each shell, and the words that it asks for."""
+"""Completion in shells: a script for each shell, and the words that the script requests."""
 
 from __future__ import annotations
 
 from novikoff.cli.app import GLOBAL, GROUPS, load
 from novikoff.cli.options import Option
 
-# Where the command names no words, each shell completes the names of files.
+# Where the command suggests no words, each shell completes file names.
 SCRIPTS = {
     "bash": """\
 _novikoff() {
@@ -27,7 +27,7 @@ complete -c novikoff -a '(novikoff --complete (commandline -opc)[2..-1] (command
 
 
 def candidates(words: list[str]) -> list[str]:
-    """The commands, options or values that may stand for the last of these words, as far as it is written.
+    """The commands, options or values that complete the last of these words.
 
     >>> candidates(["fit", "train.svm", "--rule", "pa"])
     ['pa', 'pa1', 'pa2']
@@ -35,7 +35,7 @@ def candidates(words: list[str]) -> list[str]:
     ['evaluate']
     """
     *before, current = words or [""]
-    if current == "=":  # bash takes --rule=pa for three words
+    if current == "=":  # bash splits --rule=pa into three words
         current = ""
     elif before[-1:] == ["="]:
         before.pop()

@@ -1,4 +1,4 @@
-"""`novikoff convert`: data from one format to another, and models too."""
+"""`novikoff convert`: data or a model from one format to another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from novikoff.cli.parser import command
 from novikoff.parameters.table import FORMATS
 
 MODEL_SUFFIXES = {"novikoff": ".novikoff", "onnx": ".onnx", "text": ".txt"}
-DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # of others the format's name
+DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # others: the format's name
 NUMBER_BY = ("auto", "name", "column")
 
 
@@ -21,36 +21,36 @@ NUMBER_BY = ("auto", "name", "column")
     Argument(
         "paths",
         "IN... OUT",
-        "Files of data (- for standard input), or one model, and last the file to write (- for standard "
-        "output), whose name says the format. With --to and one file, the outcome goes to a file of the same "
-        "name, with another suffix, in the current folder.",
+        "Data files (- for standard input) or one model, and last the file to write (- for standard output), "
+        "whose suffix determines the format. With --to and one file, the output is a file of the same name "
+        "with another suffix, in the current folder.",
     ),
     groups={
         "Options": (
             opt.value_option(
                 "to",
-                "The format to write; without it the name of OUT says it.",
+                "The format to write. Default: determined by the suffix of OUT.",
                 choices=(*FORMATS, *MODEL_SUFFIXES),
             ),
             opt.flag("force", "Replace OUT when it exists."),
-            opt.flag("unlabelled", "Rows of data may have no labels."),
+            opt.flag("unlabelled", "Allow rows without labels."),
             opt.file_option(
-                "names", "For LIBSVM text: where to write the number and name of each feature.", "FILE"
+                "names", "For LIBSVM text: write the number and name of each feature to this file.", "FILE"
             ),
             opt.value_option(
                 "number_by",
-                "How LIBSVM text numbers features that have names: by these, if they are whole numbers from "
-                "1, or by column, in order of appearance. 'auto': by name when all in the first row are such "
-                "numbers.",
+                "How LIBSVM text numbers features that have names: by name, if the names are whole numbers "
+                "from 1, or by column, in order of appearance. 'auto': by name when all names in the first "
+                "row are such numbers.",
                 "auto",
                 choices=NUMBER_BY,
             ),
             opt.value_option(
-                "label_name", "What JSON lines and tables call the labels.", "label", metavar="NAME"
+                "label_name", "The name of the labels in JSON lines and tables.", "label", metavar="NAME"
             ),
             opt.value_option(
                 "weight_name",
-                "What JSON lines and tables call the weights of rows.",
+                "The name of the weights of rows in JSON lines and tables.",
                 "weight",
                 metavar="NAME",
             ),
@@ -67,8 +67,8 @@ def convert(options: Options) -> None:
 
     Or: novikoff convert spam.novikoff spam.onnx
 
-    What is written reads back as the same rows: the same names, numbers, labels and weights. Of a table the
-    features are written, as they are learned from: a category as a column of ones and zeros, for instance.
+    The output reads back as the same rows: the same names, numbers, labels and weights. For a table, the
+    features are written as a model learns from them: a category as a column of ones and zeros, for instance.
     """
     to, quiet = options.to, options.quiet or options.json
     inputs, target = _target(options.paths, to)
@@ -156,7 +156,7 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
     by_suffix = {suffix: name for name, suffix in MODEL_SUFFIXES.items()}
     format = to or by_suffix.get(target.suffix.lower())
     if format is None:
-        raise ValueError(f"{target}: the name does not tell the format of a model; name it by --to.")
+        raise ValueError(f"{target}: the suffix is not that of a model format; name the format by --to.")
     if kind_of_file(path) == "model":
         linear = LinearModel.load(path)
     else:

@@ -1,4 +1,4 @@
-"""What is different in `novikoff fit` on a cluster."""
+"""The parts of `novikoff fit` that differ on a cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE_MACHINE = (
 
 
 def settle(options: Options) -> None:
-    """Refuse options that do not go together, and a cluster without the library for it."""
+    """Refuse incompatible options, and a cluster where Dask is not installed."""
     given = options.given
     if options.dask is None:
         for name in ("mixing", "n_shards"):
@@ -50,7 +50,7 @@ def learn(
     checkpoint: MixingCheckpoint | None,
     made: dict[str, Any],
 ) -> tuple[LinearModel, Skipped]:
-    """Learn on the cluster; the cluster is left as it was, whatever happens."""
+    """Learn on the cluster, and leave the cluster as it was, whatever happens."""
     from novikoff.data.labels import as_text
     from novikoff.distributed import cluster as clusters
     from novikoff.distributed.files import load_files
@@ -90,7 +90,7 @@ def learn(
     except ConnectionError as error:
         if checkpoint is None or not checkpoint.exists():
             raise
-        raise ConnectionError(f"{error} --resume goes on from there.") from None
+        raise ConnectionError(f"{error} --resume continues from there.") from None
     assert shards.features is not None and run.call is not None
     model.ledger = model.ledger.after(run.call)
     learned = LinearModel(
@@ -107,7 +107,7 @@ def learn(
 
 @contextmanager
 def _without_log() -> Iterator[None]:
-    """Without the library's own log of lost connections: an error is reported once, in one line."""
+    """Suppress Dask's log of lost connections: an error is reported once, in one line."""
     import logging
 
     before = logging.root.manager.disable

@@ -32,7 +32,7 @@ PICTURES = (".png", ".svg", ".pdf")
     groups={
         "Options": (
             opt.file_option("plot", "Draw the findings: a .png, .svg or .pdf file."),
-            opt.file_option("html", "Write a page with tables and pictures that needs no other file."),
+            opt.file_option("html", "Write a self-contained page with tables and pictures."),
         ),
         "Mistakes and margins": opt.DECISIONS,
         "Search": ("n_orders", "time_limit", "random_state"),
@@ -41,11 +41,11 @@ PICTURES = (".png", ".svg", ".pdf")
     },
 )
 def diagnose(options: Options) -> int:
-    """Say whether the rows can be separated, how hard they are to learn, and how to go about it.
+    """Report whether the rows can be separated, how hard they are to learn, and how best to learn them.
 
     For example: novikoff diagnose train.svm --html findings.html
 
-    All rows are read into memory. Ctrl-C ends the search and shows what is known by then.
+    All rows are read into memory. Ctrl-C ends the search and shows what has been found by then.
     """
     from novikoff.theory.diagnosis import diagnose_problem
 
@@ -79,7 +79,7 @@ def diagnose(options: Options) -> int:
     _show(found, source, where, plot, html, options.json)
     if not found.interrupted:
         return DONE
-    output.note("interrupted; the findings are those known so far.")
+    output.note("interrupted; these are the findings so far.")
     return INTERRUPTED
 
 
@@ -110,7 +110,7 @@ def _read(source: Source, options: Options, watch: Watch | None) -> tuple[Proble
     problem = replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])
     if block.weights is None:
         return problem, block.where
-    kept = np.flatnonzero(block.weights)  # rows of weight 0 are not among the problem's
+    kept = np.flatnonzero(block.weights)  # the problem leaves out rows of weight 0
     return problem, lambda row: block.where(int(kept[row]))
 
 

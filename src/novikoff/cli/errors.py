@@ -1,4 +1,4 @@
-"""From an error to the line that reports it, and to an exit code."""
+"""Errors as one-line messages and exit codes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DONE, BAD_INPUT, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 def run(command: Command, options: Options, *, traceback: bool) -> int:
-    """Run a command, and return its exit code. Errors that the user can correct are one line."""
+    """Run a command, and return its exit code. An error that the user can correct becomes one line."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-            if category.__name__ in ("RoundingWarning", "PatternWarning"):  # by name: modules load numpy
+            if category.__name__ in ("RoundingWarning", "PatternWarning"):  # by name: modules load NumPy
                 output.note(f"warning: {as_options(str(message))}")
             else:
                 shown(message, category, *where, **more)
@@ -44,7 +44,7 @@ def run(command: Command, options: Options, *, traceback: bool) -> int:
 
 
 def in_one_line(error: BaseException) -> str:
-    """The message of an error, with parameters by their names on the command line."""
+    """The message of an error, with parameters named as on the command line."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if isinstance(error, MemoryError):
@@ -53,7 +53,7 @@ def in_one_line(error: BaseException) -> str:
 
 
 def as_options(text: str) -> str:
-    """A message of the library with parameters by their names on the command line.
+    """A message of the library, with parameters named as on the command line.
 
     >>> as_options("more than max_line=10 bytes; name it by `format`")
     'more than --max-line=10 bytes; name it by --format'

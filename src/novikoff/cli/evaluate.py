@@ -1,4 +1,4 @@
-"""`novikoff evaluate`: a model beside labelled files."""
+"""`novikoff evaluate`: a model compared with labelled files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def evaluate(options: Options) -> None:
 
     For example: novikoff evaluate spam.novikoff test.svm
 
-    Labels are renamed by --relabel, and then as they were when the model was made (--relabel, --positive).
-    Files are read with the options that the model was made with, unless they are given here.
+    Labels are renamed by --relabel, and then by the --relabel and --positive that the model was trained with.
+    Files are read with the options that the model was trained with, unless others are given here.
     """
     from novikoff import evaluation
 

@@ -54,7 +54,7 @@ def fit(options: Options) -> int:
     dask_fit.settle(options)
     in_memory = options.order != "cyclic" or options.early_stopping
     in_memory = in_memory or (options.kernel is not None and not kernel_fit.streams(options))
-    files = ByteStream(options.data)  # which checks that they exist
+    files = ByteStream(options.data)  # checks that they exist
     if options.test:
         ByteStream(options.test)
     quiet = options.quiet or options.json
@@ -105,7 +105,7 @@ def fit(options: Options) -> int:
             dual, scaling = streaming_trainer.fitted(run), streaming_trainer.examples.scaling
             learned = kernel_fit.model_of(options, dual, classes, source, scaling, run, made)
         if source is not None:
-            skipped = source.skipped  # of the last pass
+            skipped = source.skipped  # in the last pass
     runs = not in_memory and classes.seen is not None and classes.seen.are_long
     learned.save(path)
     assert learned.run is not None
@@ -120,12 +120,12 @@ def fit(options: Options) -> int:
             with progress.bar(not quiet) as watch:
                 tests = open_labelled(path, options.test, opt.row_options(options, opt.READING))
                 tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
-    finally:  # the model is saved, whatever is wrong with the test
+    finally:  # the model is reported even if the test fails
         _show(learned, skipped, path, tested, runs, options.json)
     if not quiet and (runs or (source is not None and not in_memory and _is_misled(learned, tested))):
-        why = "rows of one class lie together" if runs else "the test is far worse than the last epoch"
+        why = "rows of one class are grouped together" if runs else "the test is far worse than training"
         output.note(
-            f"{why}: the order of the rows may give poor weights; --order shuffle reads them into memory."
+            f"{why}: this order of rows may give poor weights; --order shuffle reads all rows into memory."
         )
     if not interrupted:
         return DONE
@@ -135,18 +135,18 @@ def fit(options: Options) -> int:
 
 
 def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -> None:
-    """Fill in what depends on other options, and refuse those that do not go together."""
+    """Set the options that depend on others, and refuse incompatible ones."""
     once = not files.can_reread and not in_memory
     if once and "max_epochs" not in options.given:
         options.max_epochs = 1
         if not quiet:
-            output.note(f"{files.name} can be read only once: one epoch.")
+            output.note(f"{files.name} can be read only once, so there is one epoch.")
     if once and options.classes is None and options.positive is None:
         options.classes = "grow"
         if not quiet:
             output.note(
-                "classes come in order of appearance, the first two by size if they are numbers; "
-                "--classes a,b declares them."
+                "classes are in order of appearance, except that the first two are sorted if they are "
+                "numbers; --classes a,b declares the order."
             )
     if options.resume and options.checkpoint is None:
         raise UsageError("needs --checkpoint FOLDER, the place to resume from.", "--resume")
@@ -156,11 +156,11 @@ def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -
     if not files.can_reread:
         for given, flag in ((options.checkpoint, "--checkpoint"), (options.cache, "--cache")):
             if given:
-                raise UsageError("is not possible for what can be read only once.", flag)
+                raise UsageError("is not possible for input that can be read only once.", flag)
 
 
 def _checkpoint(options: Options, made: dict[str, Any], quiet: bool) -> Any:
-    """Where a fit is kept: one that reads a source, or one on a cluster; None for nowhere."""
+    """The checkpoint of a fit, of a source or on a cluster; None if none is wanted."""
     if options.checkpoint is None:
         return None
     from novikoff.distributed.checkpoint import MixingCheckpoint
@@ -170,17 +170,17 @@ def _checkpoint(options: Options, made: dict[str, Any], quiet: bool) -> Any:
     checkpoint = MixingCheckpoint(folder, made) if on_cluster else Checkpoint(folder, made, options.every)
     if checkpoint.exists() and not options.resume:
         raise ValueError(
-            f"{checkpoint.path} holds an unfinished fit: go on with it by --resume, or remove it "
-            "to start again."
+            f"{checkpoint.path} holds an unfinished fit: continue it with --resume, or remove the file to "
+            "start again."
         )
     if options.resume and not checkpoint.exists() and not quiet:
         output.note(f"there is no checkpoint in {folder} yet: starting from the beginning.")
-    folder.mkdir(parents=True, exist_ok=True)  # now, rather than after a million rows
+    folder.mkdir(parents=True, exist_ok=True)  # fail now, rather than after a million rows
     return checkpoint
 
 
 def _is_misled(learned: LinearModel | KernelModel, tested: Evaluation | None) -> bool:
-    """Whether the model did far better while it followed the rows than it does on others."""
+    """Whether the training mistakes of the last epoch were far fewer than the test errors."""
     if tested is None or learned.run is None or not learned.history:
         return False
     mistaken: float = learned.history[-1]["mistakes"] / max(learned.run.n_rows, 1)

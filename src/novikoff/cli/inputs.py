@@ -1,4 +1,4 @@
-"""Files as sources of rows: new ones, and those read for an existing model."""
+"""Files as sources of rows, for a new model or an existing one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def open_data(data: list[str], **options: Any) -> Source:
-    """`open_source`, with an option that the format does not have as an error of usage."""
+    """`open_source`, but an option that the format does not have is a usage error."""
     from novikoff.data.sources.formats import UnknownOption, open_source
 
     try:
@@ -25,7 +25,7 @@ def open_data(data: list[str], **options: Any) -> Source:
     except UnknownOption as error:
         has = ", ".join(flag_of(name) for name in error.known if name in FILE_PARAMETERS)
         raise UsageError(
-            f"is not for files of the format '{error.format}', which have {has}.", flag_of(error.name)
+            f"is not an option of the format '{error.format}', whose options are {has}.", flag_of(error.name)
         ) from None
 
 
@@ -42,10 +42,10 @@ def open_to_learn(options: Options) -> Source:
 def open_for_model(
     model: LinearModel | KernelModel, data: list[str], given: dict[str, Any], *, labelled: bool = True
 ) -> Source:
-    """The files as a source of rows for the model; `given` are the options of reading that were changed.
+    """The files as a source of rows for the model; `given` are the reading options that were changed.
 
-    What is not given is taken from how the model was made, if the format is the same; so is the format, if
-    the names of the files do not say it.
+    Other options are those that the model was trained with, if the format is the same; so is the format, if
+    the file names do not determine it.
     """
     from novikoff.data.sources.formats import format_by_name
 
@@ -61,7 +61,7 @@ def open_for_model(
 def open_labelled(
     path: Path, data: list[str], given: dict[str, Any], relabel: dict[str, str] | None = None
 ) -> tuple[LinearModel | KernelModel, Source, Renaming]:
-    """A saved model, files to compare it with, and what is done to their labels first."""
+    """A saved model, files to compare it with, and the renaming of their labels."""
     from novikoff.loading import load_classifier
 
     model = load_classifier(path)
@@ -69,9 +69,9 @@ def open_labelled(
 
 
 def reading_of_model(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The options of reading with which a model was made, as far as they are not the defaults.
+    """The reading options with which a model was trained, where they differ from the defaults.
 
-    Not those that say what a call may use: length of lines, expansion of files, threads.
+    Limits of a single call (length of lines, expansion of files, threads) are left out.
     """
     usual = defaults(name for name in (*READING, *COLUMNS) if name not in SAVED_ELSEWHERE)
     kept = said_by_file(parameters, usual)
@@ -82,7 +82,7 @@ SAVED_ELSEWHERE = {"format", "skip_bad_lines", "n_features", "seed", "hash_bits"
 
 
 def renaming_for_model(model: LinearModel | KernelModel, first: dict[str, str]) -> Renaming:
-    """What is done to labels before they are compared with the model's classes, `first` being done first."""
+    """The renaming that maps labels to the model's classes; `first` is applied first."""
     from novikoff.data.labels import Renaming
 
     made, positive = model.parameters.get("relabel"), model.parameters.get("positive")
@@ -93,10 +93,10 @@ def renaming_for_model(model: LinearModel | KernelModel, first: dict[str, str]) 
 def open_for_certificate(
     options: Options, model: LinearModel | KernelModel | None
 ) -> tuple[Source, Renaming]:
-    """The files that a certificate is about, and what is done to their labels.
+    """The files that a certificate is about, and the renaming of their labels.
 
-    Columns that have names are those of the model. Columns of LIBSVM text are taken as they come: a
-    certificate is about all of them.
+    Named columns are matched with those of the model. Columns of LIBSVM text are taken unchanged: a
+    certificate covers all of them.
     """
     from novikoff.cli.learning import renaming_of
 
@@ -117,7 +117,7 @@ def model_of(path: Path | None) -> LinearModel | KernelModel | None:
 
 
 def read_all(source: Source, blocks: list[Block] | None = None) -> Block:
-    """All rows of a source, which must have labels, as wide as the source says."""
+    """All rows of a source, which must have labels, in the source's width."""
     from novikoff.data.sources.block import Csr, gather
 
     blocks = list(source.blocks()) if blocks is None else blocks

@@ -13,27 +13,25 @@ if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
 
-MANY = 20  # classes, up to which each is shown with its features
+MANY = 20  # the most classes that are listed with their features
 
 
 @command(
     MODEL,
     groups={
         "Options": (
-            value_option(
-                "top", "Features to show for each class, the heaviest first.", 10, kind=int, metavar="N"
-            ),
+            value_option("top", "Features to show per class, the heaviest first.", 10, kind=int, metavar="N"),
             option("trust_patterns", TAG_TABLE),
             flag("json", "Write one JSON object, with all classes, to standard output."),
         )
     },
 )
 def inspect(options: Options) -> None:
-    """Show a model: what it is, how it was made, and which features speak for each class.
+    """Show a model: its kind, how it was trained, and which features support each class.
 
     For example: novikoff inspect spam.novikoff --top 20
 
-    Of a tagger it shows the templates too, and which labels follow which.
+    For a tagger, the templates and the weights of label pairs are shown too.
     """
     from novikoff.loading import load_classifier
     from novikoff.modelfile.container import kind_of_file

@@ -1,4 +1,4 @@
-"""What is different in `novikoff fit` with a kernel."""
+"""The parts of `novikoff fit` that differ with a kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHER_DEFAULTS = ("fit_intercept", "multiclass", "order")
 
 
 def settle(options: Options) -> None:
-    """Refuse options that do not go together; set the defaults that kernel models have instead."""
+    """Refuse incompatible options, and set the defaults that differ for kernel models."""
     given, kernel = options.given, options.kernel
     if kernel is None:
         for name in KERNELS:
@@ -49,7 +49,7 @@ def settle(options: Options) -> None:
             setattr(options, name, KERNEL_PARAMETERS[name].default)
     if "cache" in given and not streams(options):
         raise UsageError(
-            "is only possible with --kernel where rows are read again and again: with --budget and --order "
+            "is only possible with --kernel where each epoch reads the rows again: with --budget and --order "
             "cyclic.",
             "--cache",
         )
@@ -76,7 +76,7 @@ def streams(options: Options) -> bool:
 
 
 def settings_of(options: Options) -> KernelSettings:
-    """The kernel and what belongs to it."""
+    """The settings of a kernel model."""
     from novikoff.kernel.settings import KernelSettings
 
     names = (*KERNELS, "fit_intercept", "ties", "multiclass")
@@ -84,7 +84,7 @@ def settings_of(options: Options) -> KernelSettings:
 
 
 class Rows(NamedTuple):
-    """All rows of files, as kernel models learn from them."""
+    """All rows of files, ready for a kernel model to learn from."""
 
     X: Any
     labels: Any
@@ -102,7 +102,7 @@ def read_rows(source: Source, classes: StreamClasses, *, scale: str | None, watc
     examples = SourceExamples(source, classes, watch=watch)
     X, labels, weights = examples.read_all(scale, balanced=False)
     if weights is not None:
-        raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
+        raise ValueError(f"{source.name}: the rows have weights, which kernel models do not support.")
     classes.check_two(source.name)
     with by_name(examples.where, source.features):
         return Rows(sound(read_matrix(X)), labels, examples.scaling, examples.where)
@@ -117,7 +117,7 @@ def model_of(
     run: Run,
     made: dict[str, Any],
 ) -> KernelModel:
-    """What was learned, as a model."""
+    """The learned model, with its features and parameters."""
     from novikoff.kernel.model import KernelModel
 
     made = made | saved(options, KERNELS)

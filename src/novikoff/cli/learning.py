@@ -1,4 +1,4 @@
-"""From options to what learns: steps, plan and classes."""
+"""The settings, plan and classes that the options describe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(options: Options) -> Settings:
-    """How to learn from a row."""
+    """The settings of one update."""
     from novikoff.training.weights import Settings
 
     return Settings(
@@ -48,14 +48,14 @@ def plan_of(options: Options, callback: Any = None) -> Plan:
 
 
 def renaming_of(options: Options) -> Renaming:
-    """What is done to labels when they are read."""
+    """The renaming of labels when they are read."""
     from novikoff.data.labels import Renaming
 
     return Renaming(options.relabel, options.positive)
 
 
 def classes_of(options: Options) -> StreamClasses:
-    """The classes, as far as the options declare them."""
+    """The classes, if the options declare them."""
     from novikoff.data.labels import StreamClasses
 
     grow = options.classes == "grow"

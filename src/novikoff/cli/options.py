@@ -1,4 +1,4 @@
-"""Options: parameters of the table, their flags, how their texts are read; the groups that commands share."""
+"""Options: parameters of the table, their flags and values, and the groups that commands share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from novikoff.parameters.table import FILE_PARAMETERS, TAG_FILE_PARAMETERS, Para
 TABLE = FILE_PARAMETERS
 TAG_TABLE = TAG_FILE_PARAMETERS
 
-# ---- the groups of options, by the names that the tables have for them --------------------------------
+# ---- groups of options, by their names in the tables ---------------------------------------------------
 READING = (
     *("format", "label", "header", "skip_lines", "delimiter", "quote", "skip_bad_lines", "rounding"),
     *("max_line", "max_columns", "max_expansion", "n_jobs"),
@@ -24,7 +24,7 @@ COLUMNS = (
     *("weight", "ignore", "text", "ngrams", "categorical", "zero_based", "n_features", "hash_bits", "seed"),
 )
 LABELS = ("classes", "positive", "relabel")
-DECISIONS = ("fit_intercept", "intercept_scaling", "ties")  # what a mistake and a margin are
+DECISIONS = ("fit_intercept", "intercept_scaling", "ties")  # define mistakes and margins
 LEARNING = ("rule", "average", *DECISIONS, "margin", "C", "multiclass", "class_weight", "scale")
 PASSES = (
     *("max_epochs", "order", "random_state", "early_stopping", "validation_fraction"),
@@ -71,7 +71,7 @@ METAVARS = {
 
 
 def flag_of(name: str) -> str:
-    """What a parameter is called on the command line.
+    """The name of a parameter on the command line.
 
     >>> flag_of("skip_lines"), flag_of("max_epochs")
     ('--skip-lines', '--epochs')
@@ -81,7 +81,7 @@ def flag_of(name: str) -> str:
 
 # ---- reading values ------------------------------------------------------------------------------------
 def listed(text: str) -> list[str]:
-    """The parts of a list with commas between; quotes protect a comma.
+    """The parts of a list separated by commas; quotes protect a comma.
 
     >>> listed('ham, spam,"a,b"')
     ['ham', 'spam', 'a,b']
@@ -90,7 +90,7 @@ def listed(text: str) -> list[str]:
 
 
 def pairs(texts: Iterable[str]) -> dict[str, str]:
-    r"""The labels that several OLD=NEW rename; \= is an = that belongs to a label.
+    r"""A mapping from several texts OLD=NEW; \= is an = that belongs to a label.
 
     >>> pairs(["ham.=ham", r"<\=50K.=<\=50K"])
     {'ham.': 'ham', '<=50K.': '<=50K'}
@@ -104,7 +104,7 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
 
 
 def class_weights(text: str) -> dict[str, float] | str:
-    """'balanced', or class=weight with commas between.
+    """'balanced', or class=weight pairs separated by commas.
 
     >>> class_weights("spam=2,ham=1")
     {'spam': 2.0, 'ham': 1.0}
@@ -121,7 +121,7 @@ def _columns(texts: Iterable[str]) -> list[str]:
     return [part for text in texts for part in listed(text)]
 
 
-READERS: dict[str, Callable[[Any], Any]] = {  # of what is not simply a number or a text
+READERS: dict[str, Callable[[Any], Any]] = {  # for values other than one number or text
     "ignore": _columns,
     "text": _columns,
     "categorical": _columns,
@@ -137,7 +137,7 @@ READERS: dict[str, Callable[[Any], Any]] = {  # of what is not simply a number o
 
 
 def _kind(parameter: Parameter) -> type:
-    """What the text of a parameter's value is read as: the table accepts an example of it."""
+    """The type of a parameter's value: the first of which the table accepts an example."""
     for kind, examples in ((bool, (True,)), (float, (0.5, 1.5)), (int, (1, 2))):
         if any(map(parameter.legal, examples)):
             return kind
@@ -145,14 +145,14 @@ def _kind(parameter: Parameter) -> type:
 
 
 class UsageError(Exception):
-    """Options that do not exist or do not go together; `option` is the one whose value is wrong."""
+    """Unknown or incompatible options; `option` is the one whose value is wrong."""
 
     def __init__(self, message: str, option: str = "") -> None:
         super().__init__(f"Invalid value for {option}: {message}" if option else message)
 
 
 class Argument(NamedTuple):
-    """What a command takes by its place; with ... in its metavar it takes all words that are left."""
+    """A positional argument; with ... in its metavar it takes all remaining words."""
 
     name: str
     metavar: str
@@ -179,7 +179,7 @@ class Option:
 
     @property
     def opposite(self) -> str:
-        """The flag that says no, where without either the answer is not no."""
+        """The flag that means no, where that is not the default."""
         return "--no-" + self.flag[2:] if self.is_flag and self.parameter.default is not False else ""
 
     @property
@@ -192,14 +192,14 @@ class Option:
 
     @property
     def default(self) -> Any:
-        """The value without the option, as the command takes it."""
+        """The value when the option is not given."""
         default = self.parameter.default
         if self.name in REPEATED:
             return READERS.get(self.name, list)(default)
         return float(default) if self.kind is float and isinstance(default, int) else default
 
     def read(self, texts: list[str]) -> Any:
-        """The value of the option, given so many times; the last counts, unless all do."""
+        """The value of the option, from each time it was given; the last one counts, unless all do."""
         value: Any = texts if self.name in REPEATED else texts[-1]
         try:
             value = READERS.get(self.name, list if self.name in REPEATED else self.kind)(value)
@@ -215,7 +215,7 @@ class Option:
 
     @property
     def shown(self) -> str:
-        """The option and what stands for its value."""
+        """The option and the placeholder for its value."""
         if self.is_flag:
             return " / ".join([", ".join(self.flags), *filter(None, [self.opposite])])
         choices = "|".join(self.parameter.choices)
@@ -224,7 +224,7 @@ class Option:
 
     @property
     def help(self) -> str:
-        """The help of the table, with the names of options, and the default."""
+        """The help from the table, with parameters named as options, and the default."""
         help = re.sub(r"`(\w+)`", lambda match: flag_of(match[1]), self.parameter.help)
         default = self.parameter.default
         if self.required:
@@ -252,7 +252,7 @@ def option(name: str, table: Mapping[str, Parameter] = TABLE, **changes: Any) ->
 
 
 def flag(name: str, help: str) -> Option:
-    """An option of one command that is given or not."""
+    """An option of one command that has no value."""
     return Option(Parameter(name, False, help, "True or False", lambda v: isinstance(v, bool)), bool)
 
 
@@ -289,7 +289,7 @@ TO_LEARN = Argument(
 LABELLED = Argument("data", "DATA...", "Files with labels, or - for standard input.")
 TEST = value_option(
     "test",
-    "Files to evaluate the result on; they choose nothing. Can be given several times.",
+    "Files to evaluate the result on; they do not affect training. Can be given several times.",
     (),
     metavar="FILE",
 )
@@ -308,12 +308,12 @@ class Options(SimpleNamespace):
 
 
 def defaults(names: Iterable[str], table: Mapping[str, Parameter] = TABLE) -> dict[str, Any]:
-    """The values of options that are not given."""
+    """The default values of options."""
     return {name: option(name, table).default for name in names}
 
 
 def row_options(options: Options, names: Iterable[str] = (*READING, *COLUMNS)) -> dict[str, Any]:
-    """The options of reading rows that differ from their defaults, as `open_source` takes them."""
+    """The reading options that differ from their defaults, as arguments of `open_source`."""
     return {
         name: vars(options)[name] for name, usual in defaults(names).items() if vars(options)[name] != usual
     }

@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel
     from novikoff.parameters.table import Parameter
 
-FULL_MATRIX = 12  # classes, up to which the whole confusion matrix is shown
+FULL_MATRIX = 12  # the most classes whose whole confusion matrix is shown
 SHOWN = 3  # skipped lines
 
 
 def note(text: str) -> None:
-    """Write something worth knowing that is not the outcome."""
+    """Write a note, which is not part of the outcome."""
     say([f"novikoff: {text}"], err=True)
 
 
 def say(lines: Iterable[str], err: bool = False) -> None:
-    """Write lines for people: each stays one line, whatever names and labels are in it."""
+    """Write lines of text: each stays one line, whatever names and labels it contains."""
     if not (text := "\n".join(map(in_line, lines))):
         return
     print(text, file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def write_json(value: dict[str, Any]) -> None:
-    """One object on one line; what JSON cannot say (NaN, infinity) is null."""
+    """Write one object on one line; NaN and infinity, which JSON lacks, become null."""
     print(json_line(_finite(value)), flush=True)
 
 
 def json_line(value: Any) -> str:
-    """One line of JSON, without characters that end a line or that a terminal obeys."""
+    """One line of JSON, without characters that end a line or control a terminal."""
     return visible(json.dumps(value, ensure_ascii=False))
 
 
@@ -48,8 +48,8 @@ def check_labels(names: Iterable[str], instead: str) -> None:
     for name in names:
         if breaks_lines(name):
             raise ValueError(
-                f"the label {name!r} has a line break, a tab or another control character, for which lines "
-                f"of text have no place: {instead}"
+                f"the label {name!r} contains a line break, tab or other control character, which a line of "
+                f"text cannot hold: {instead}"
             )
 
 
@@ -66,7 +66,7 @@ def _finite(value: Any) -> Any:
 
 
 def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
-    """What there is to know of a kernel model besides its report: the kernel, the supports, what predicts."""
+    """The facts of a kernel model that are not in its report: kernel, supports, prediction."""
     from novikoff.kernel.dual_model import DualModel
     from novikoff.kernel.settings import way_of
 
@@ -84,7 +84,7 @@ def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
 
 
 def made_with(parameters: dict[str, Any], table: Mapping[str, Parameter]) -> str:
-    """The parameters of a model that are not the defaults, and its format and epochs."""
+    """The parameters of a model that differ from the defaults, and its format and epochs."""
 
     def shown(name: str, value: Any) -> bool:
         known = table.get(name)
@@ -96,7 +96,7 @@ def made_with(parameters: dict[str, Any], table: Mapping[str, Parameter]) -> str
 
 
 def size_of(path: str | os.PathLike[str]) -> str:
-    """The size of a file, as people say it."""
+    """The size of a file, for people."""
     size = float(os.path.getsize(path))  # noqa: PTH202
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
@@ -106,7 +106,7 @@ def size_of(path: str | os.PathLike[str]) -> str:
 
 
 def skipped_lines(skipped: Skipped) -> list[str]:
-    """What was passed over: the count and the first few."""
+    """The lines that were skipped: their count and the first few."""
     if not skipped.count:
         return []
     lines = [f"  {'skipped':<10} {skipped.count:,} malformed line(s):"]
@@ -118,11 +118,12 @@ def skipped_lines(skipped: Skipped) -> list[str]:
 
 def headline(evaluation: Evaluation) -> str:
     """Accuracy in one line."""
-    return f"{100 * evaluation.accuracy:.2f} % correct: {evaluation.errors:,} errors on {evaluation.n_rows:,} rows"
+    right = f"{100 * evaluation.accuracy:.2f} % correct"
+    return f"{right}: {evaluation.errors:,} errors on {evaluation.n_rows:,} rows"
 
 
 def evaluation_lines(evaluation: Evaluation) -> list[str]:
-    """All there is to say about an evaluation."""
+    """All figures of an evaluation."""
     lines = [headline(evaluation)]
     if evaluation.unknown:
         most = ", ".join(f"{label!r} ({n:,})" for label, n in evaluation.unknown.most_common(5))

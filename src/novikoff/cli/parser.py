@@ -1,8 +1,8 @@
-"""Commands: from words to the values of their options, and their help.
+"""Commands: the values of their options, parsed from words, and their help.
 
-The words are read by `optparse`, whose grammar is that of getopt: an option takes the next word as its value
-whatever that begins with (``--classes -1,+1``), and options may stand between arguments. `argparse` takes a
-word that begins with - for an option, and has no setting that changes this.
+The words are parsed by `optparse`, which has getopt's grammar: an option takes the next word as its value,
+whatever it begins with (``--classes -1,+1``), and options may stand between arguments. `argparse` always
+treats a word that begins with - as an option.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Command:
         return [each for group in self.groups.values() for each in group]
 
     def parse(self, words: list[str]) -> Options | None:
-        """The values of all options and arguments; None where help is asked for."""
+        """The values of all options and arguments; None if help is requested."""
         given, rest = split(words, self.options)
         if "help" in given:
             return None
@@ -74,7 +74,7 @@ HELP = ("-h, --help", "Show this message and exit.")
 def command(
     *arguments: Argument, groups: dict[str, Group], table: Mapping[str, Parameter] = TABLE
 ) -> Callable[[Callable[[Options], int | None]], Command]:
-    """Make a command of a function; `groups` are headings with the options below, the first 'Options'."""
+    """Make a command of a function; `groups` maps headings to options, and the first is 'Options'."""
     made = {
         heading: tuple(option(each, table) if isinstance(each, str) else each for each in group)
         for heading, group in groups.items()
@@ -84,7 +84,7 @@ def command(
 
 # ---- words ---------------------------------------------------------------------------------------------
 class _Parser(OptionParser):
-    """optparse without abbreviations, and with errors of our own."""
+    """optparse without abbreviations, raising `UsageError`."""
 
     def _match_long_opt(self, opt: str) -> str:
         if opt in self._long_opt:
@@ -99,7 +99,7 @@ class _Parser(OptionParser):
 def split(
     words: list[str], options: Iterable[Option], *, interspersed: bool = True
 ) -> tuple[dict[str, Any], list[str]]:
-    """The options among some words by name, with True, False or all texts given; and the other words."""
+    """The options among some words, by name: True, False or the list of texts given; and the other words."""
     parser = _Parser(add_help_option=False)
     if not interspersed:
         parser.disable_interspersed_args()
@@ -114,7 +114,7 @@ def split(
 
 
 def close_to(word: str, known: Iterable[str]) -> list[str]:
-    """The names that someone may have meant.
+    """The names that the user may have meant.
 
     >>> close_to("--epoch", ["--epochs", "--order"]), close_to("--N_JOBS", ["--n-jobs"])
     (['--epochs'], ['--n-jobs'])

@@ -19,11 +19,11 @@ SLICE = 1 << 20  # approximate number of characters written at once
     Argument("data", "DATA...", "Files, with or without labels, or - for standard input."),
     groups={
         "Options": (
-            file_option("output", "Where to write; without it to standard output.", "FILE"),
+            file_option("output", "The file to write. Default: standard output.", "FILE"),
             flag(
                 "scores",
-                "Write the scores too, separated by tabs: one for the second class where there are two, "
-                "otherwise one for each class, in the order that 'inspect' shows.",
+                "Write the scores too, separated by tabs: that of the second class if there are two classes, "
+                "otherwise one per class, in the order that 'inspect' shows.",
             ),
             flag("json", "Write one JSON object per line, with the scores by class."),
         ),
@@ -68,7 +68,7 @@ def predict(options: Options) -> None:
 def _lines(
     places: list[int], scores: list[Any], labels: list[Any], names: list[str], *, as_json: bool
 ) -> Iterator[list[str]]:
-    """The lines of a block, some at a time: labels may be long."""
+    """The lines of a block, in slices, because labels may be long."""
     lengths = [len(name) for name in names]
     step = SLICE // (1 + max(lengths) + (sum(lengths) if scores[:1] != [None] else 0)) + 1
     for begin in range(0, len(places), step):

@@ -1,4 +1,4 @@
-"""A live bar on standard error, while a command goes over files."""
+"""A progress bar on standard error while a command reads files or works."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from novikoff.data.sources.progress import Progress, Watch
 
-EVERY = 0.1  # seconds between two changes of the bar
+EVERY = 0.1  # seconds between updates of the bar
 
 
 @contextmanager
 def bar(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
-    """Show a bar, and yield what to call after every block; None where it is not wanted or no terminal."""
+    """Show a bar, and yield a callback for every block; None if not wanted, or without a terminal."""
     if not wanted or not sys.stderr.isatty():
         yield None
         return
@@ -25,7 +25,7 @@ def bar(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
-    except ImportError:  # the bar is not needed
+    except ImportError:  # the bar is optional
         yield None
         return
 
@@ -54,7 +54,7 @@ def bar(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
 
 @contextmanager
 def by_fraction(wanted: bool) -> Iterator[Callable[[str, float | None], None] | None]:
-    """The same for work that reads no files, to be called with a text and the fraction that is done."""
+    """A bar for work that reads no files: the callback takes a text and the fraction done."""
     started = time.monotonic()
     with bar(wanted) as watch:
         if watch is None:
@@ -70,7 +70,7 @@ def by_fraction(wanted: bool) -> Iterator[Callable[[str, float | None], None] | 
 
 
 def by_epoch(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] | None]:
-    """The same for a fit in memory: to be called after every block that is read, and after every epoch."""
+    """Callbacks for a fit in memory: one for every block that is read, one for every epoch."""
     if watch is None:
         return None, None
     from novikoff.data.sources.progress import Progress
@@ -90,13 +90,13 @@ def by_epoch(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] |
 
 
 def _epoch(progress: Progress) -> int:
-    """The number of the epoch under way; 0 for another pass."""
+    """The number of the current epoch; 0 for any other pass."""
     found = re.fullmatch(r"epoch (\d+)", progress.doing)
     return int(found[1]) if found else 0
 
 
 def figures(progress: Progress, passes_to_come: int = 0) -> str:
-    """Speed, mistakes and time left, in one line; with more passes to come, the most time that is left.
+    """Speed, mistakes and time left, in one line; with more passes to come, an upper bound on the time left.
 
     >>> from novikoff.data.sources.progress import Progress
     >>> figures(Progress("epoch 1", 30_000, 1_000_000, 4_000_000, 600, 2.0))

@@ -1,4 +1,4 @@
-"""`novikoff tune`: the best way to learn from files, by rows held out; then a model from all of them."""
+"""`novikoff tune`: choose how to learn by held-out rows, then learn a model from all rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from novikoff.linear.model import LinearModel
     from novikoff.tuning import Outcome, TuneResult
 
-SHOWN = 10  # candidates
-
-
+SHOWN = 10  # candidates that are listed
 SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
 
 
@@ -45,14 +43,14 @@ def tune(options: Options) -> None:
     spam.novikoff
 
     The files are read several times, in their own order and block by block. Which rows are held out depends
-    on their number and --random-state alone. The model is that of 'novikoff fit' with the chosen options.
+    only on the number of rows and --random-state. The model is what 'novikoff fit' gives with these options.
     """
     from novikoff.data.sources.bytestream import ByteStream
     from novikoff.evaluation import evaluate
     from novikoff.linear.model import LinearModel
     from novikoff.tuning import Grid, tune
 
-    files = ByteStream(options.data)  # which checks that they exist
+    files = ByteStream(options.data)  # checks that they exist
     if options.test:
         ByteStream(options.test)
     if not files.can_reread:
@@ -60,7 +58,7 @@ def tune(options: Options) -> None:
             f"{files.name} can be read only once, which is not enough for tuning: save it to a file."
         )
     if options.classes == "grow":
-        raise UsageError("tuning finds the classes first: they cannot grow.", "--classes")
+        raise UsageError("tuning finds the classes first, so they cannot grow.", "--classes")
     path = model_path(options.model, files.names[0])
     source = open_to_learn(options)
     classes = classes_of(options)
@@ -98,12 +96,12 @@ def tune(options: Options) -> None:
             with progress.bar(not quiet) as watch:
                 tests = open_labelled(path, options.test, opt.row_options(options, opt.READING))
                 tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
-    finally:  # the model is saved, whatever is wrong with the test
+    finally:  # the model is reported even if the test fails
         _show(result, model, path, tested, options)
     if not quiet and classes.seen is not None and classes.seen.are_long:
         output.note(
-            "rows of one class lie together in the files, and to learn them in that order misleads: mix the "
-            "lines before."
+            "rows of one class are grouped together in the files, and this order gives poor weights: "
+            "shuffle the lines first."
         )
 
 

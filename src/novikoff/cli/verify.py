@@ -1,4 +1,4 @@
-"""`novikoff verify`: whether a certificate is true of files."""
+"""`novikoff verify`: check a certificate against files."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
         "Options": (
             file_option(
                 "model",
-                "The model that the certificate was made with, when its features have names, which number "
-                "the columns. Its weights are not looked at.",
+                "The model that the certificate was made with, if its features have names: they number the "
+                "columns. Its weights are ignored.",
                 "MODEL",
             ),
             value_option(
                 "max_work",
-                "Steps that the check may take: products of whole numbers of 64 bits.",
+                "The most steps that the check may take: products of 64-bit integers.",
                 200_000_000,
                 kind=int,
                 metavar="STEPS",
@@ -46,9 +46,9 @@ def verify(options: Options) -> int:
 
     For example: novikoff verify train.json train.svm
 
-    The checker is one small file, novikoff/checker.py, which trusts nothing else of novikoff. It reads plain
-    LIBSVM text and CSV files of numbers by itself; other files, and packed ones, are converted first, with a
-    note. Exit code 0 when all claims are verified, 1 when one is refused, with the reason, or could not be
+    The checker is one small file, novikoff/checker.py, which does not rely on the rest of novikoff. It reads
+    plain LIBSVM text and CSV files of numbers; other and compressed files are converted first, with a note.
+    The exit code is 0 if all claims are verified, and 1 if one is refused, with the reason, or could not be
     decided within --max-work.
     """
     from novikoff import checker
@@ -67,7 +67,7 @@ def verify(options: Options) -> int:
             output.say([f"{'not decided' if undecided else 'refused'}: {refused}"])
         return BAD_INPUT
     if why and not (options.quiet or options.json):
-        output.note(f"the data were converted by novikoff before the checker saw them: {why}.")
+        output.note(f"the data were converted by novikoff before the checker read them: {why}.")
     if options.json:
         output.write_json(facts | {"verified": True, "claims": claims, "converted": why})
     elif not options.quiet:
@@ -77,7 +77,7 @@ def verify(options: Options) -> int:
 
 
 def _rows(options: Options) -> tuple[Any, str]:
-    """Rows and labels, and why they were not read by the checker itself, if so."""
+    """Rows and labels, and the reason if the checker could not read them itself."""
     from novikoff import checker
 
     model = model_of(options.model)
@@ -101,18 +101,18 @@ def _rows(options: Options) -> tuple[Any, str]:
 
 
 def _not_plain(source: Source, given: dict[str, Any], model: Any) -> str:
-    """What there is besides one plain file of numbers."""
+    """Why the data are not one plain file of numbers; empty if they are."""
     if source.format not in ("libsvm", "csv"):
         return f"their format is {source.format}"
     if len(source.files) != 1:
         return "they are not one file"
     suffix = Path(source.files[0]).suffix
     if suffix in PACKED:
-        return f"the file is packed ({suffix})"
+        return f"the file is compressed ({suffix})"
     if (suffix == ".csv") != (source.format == "csv"):
         return f"the file holds {source.format}, but is named {Path(source.files[0]).name}"
     if model is not None and model.features.kind != "numbered":
-        return "their columns are those of the model"
+        return "their columns are numbered by the model"
     if model is not None and model.parameters.get("zero_based"):
         return "their columns count from 0"
     beyond = sorted(set(given) - PLAIN)

@@ -1,4 +1,4 @@
-"""How many threads `n_jobs` asks for, and work spread over them."""
+"""The number of threads for `n_jobs`, and work spread over them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def threads(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` asks for, read as scikit-learn reads it."""
+    """The number of threads for `n_jobs`, as scikit-learn defines it."""
     if n_jobs is None:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -20,9 +20,9 @@ def threads(n_jobs: int | None) -> int:
 
 
 def results(calls: Iterable[Callable[[], T]], jobs: int) -> Iterator[T]:
-    """What each call returns, in the order of the calls, which `jobs` threads make.
+    """The results of the calls, in order; `jobs` threads make the calls.
 
-    With one job, or a single call, each is made when its result is asked for, in the caller's thread. When a
+    With one job, or a single call, calls run in the caller's thread when their results are requested. When a
     call fails, those that have not begun are not made.
 
     >>> list(results([lambda: 1, lambda: 2], jobs=2))

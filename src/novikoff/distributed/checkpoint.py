@@ -1,8 +1,8 @@
-"""Checkpoints of iterative parameter mixing: the shared state after an epoch, of any kind of model.
+"""Checkpoints of iterative parameter mixing: the shared state after an epoch, for any kind of model.
 
-Between two epochs a fit is the shared table, the counts, and where every shard's order stands. From there it
-ends with the same bits wherever it goes on, as long as the shards are the same; each shard is known by a
-digest of what it holds, made where it lies.
+Between two epochs the state of a fit is the shared table, the counts, and the state of every shard's
+generator of orders. A fit resumed from it on any cluster ends with the same bits if the shards are the same;
+each shard is identified by a digest of its content, computed on its worker.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ CHANGE_NOTHING = ("client", "checkpoint", "n_jobs", "verbose", "callback", "n_sh
 
 @dataclass
 class MixingState:
-    """A fit between two epochs."""
+    """The state of a fit between two epochs."""
 
     table: Table
     standing: Standing
-    orders: list[Any]  # where the generator of each shard's orders stands
+    orders: list[Any]  # states of the generators of the shards' orders
     history: list[Record] = field(default_factory=list)
-    run: Run = field(default_factory=Run)  # its figures so far
+    run: Run = field(default_factory=Run)  # the record so far
     seen: tuple[int, int] | None = None  # digest and number of the rows, once known
-    copies: int = 0  # no row was visited more often so far
-    weighted: bool = False  # whether a row had another weight than 1
+    copies: int = 0  # upper bound on the visits of any row so far
+    weighted: bool = False  # whether some row had a weight other than 1
 
 
 @dataclass
 class MixingCheckpoint(CheckpointFile):
-    """Where a fit by mixing is kept after every epoch.
+    """The checkpoint file of a fit by mixing, written after every epoch.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class MixingCheckpoint(CheckpointFile):
     kind = "checkpoint of shards"
 
     def save(self, state: MixingState) -> None:
-        """Keep the fit now, in place of what was kept before."""
+        """Save the state, in place of the previous one."""
         standing, run = state.standing, state.run
         facts: dict[str, Any] = {
             "shape": list(state.table.shape),
@@ -75,7 +75,7 @@ class MixingCheckpoint(CheckpointFile):
         self.write({"shards": self.shards}, facts, pack_rows("table", rows))
 
     def restore(self, method: Method) -> MixingState:
-        """The fit as it was kept; a ValueError where it is another."""
+        """The saved state; a ValueError if it belongs to a different fit."""
         facts, arrays = self.read({"shards": self.shards}, f"the {len(self.shards)} shard(s)")
         with self.reading():
             return self._restored(method, facts, arrays)
@@ -100,7 +100,7 @@ class MixingCheckpoint(CheckpointFile):
         orders = [_generator_state(order) for order in fact(facts, "orders", list)]
         known = (
             None if facts.get("seen") is None else digest_of_rows(facts, "seen")
-        )  # not in an earlier version's
+        )  # not in checkpoints of earlier versions
         copies = count(facts, "copies") if "copies" in facts else 0
         weighted = "weighted" in facts and fact(facts, "weighted", bool)
         history = records(facts, lists=True)
@@ -108,7 +108,7 @@ class MixingCheckpoint(CheckpointFile):
 
 
 def kept_in(folder: Any, parameters: dict[str, Any]) -> MixingCheckpoint | None:
-    """Where a fit that these parameters ask for is kept; None for nowhere."""
+    """The checkpoint of a fit with these parameters, or None."""
     if folder is None:
         return None
     kept = {name: value for name, value in parameters.items() if name not in CHANGE_NOTHING}
@@ -116,7 +116,7 @@ def kept_in(folder: Any, parameters: dict[str, Any]) -> MixingCheckpoint | None:
 
 
 def _counts(part: Any) -> dict[str, Any]:
-    """What a learner has counted: numbers, and pairs of them."""
+    """The counts of a learner: numbers, and pairs of them."""
 
     def sound(value: Any) -> bool:
         return (type(value) is int and abs(value) <= MOST) or type(value) is float
@@ -129,7 +129,7 @@ def _counts(part: Any) -> dict[str, Any]:
 
 
 def _generator_state(kept: Any) -> Any:
-    """The state of a bit generator, whose arrays are lists in a file."""
+    """The state of a bit generator; its arrays are lists in a file."""
     if isinstance(kept, dict):
         return {name: _generator_state(value) for name, value in kept.items()}
     return np.array(kept, dtype=np.uint64) if isinstance(kept, list) else kept

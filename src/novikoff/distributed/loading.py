@@ -1,4 +1,4 @@
-"""What workers do before learning: read their shard, say what is in it, and number its labels."""
+"""The work of workers before training: read a shard, describe its content, and number its labels."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from novikoff.training.weights import Floats, Scorer
 
 @dataclass(frozen=True)
 class Found:
-    """What is in a shard, as far as the client has to know."""
+    """What the client must know about a shard."""
 
     name: str
     n_rows: int
     n_columns: int
-    labels: Labels  # the distinct ones of rows that have a weight
-    counts: tuple[int, ...]  # and how often each comes
+    labels: Labels  # the distinct labels of rows with nonzero weight
+    counts: tuple[int, ...]  # how often each label occurs
 
 
 @dataclass(frozen=True)
 class RawRows:
-    """A shard in memory, its labels as they were given."""
+    """A shard in memory, with its original labels."""
 
     name: str
     X: Any
@@ -101,22 +101,22 @@ def _check_length(X: Any, y: Any, name: str, what: str) -> None:
 
 
 def _check_index(X: Any, y: Any) -> None:
-    """Refuse partitions of frames that lie in different orders."""
+    """Reject partitions of frames in different orders."""
     if hasattr(X, "index") and hasattr(y, "index") and not X.index.equals(y.index):
         raise ValueError("X and y have different indices: they must be the same rows, in the same order.")
 
 
 def found(raw: RawRows) -> Found:
-    """What the client has to know."""
+    """What the client must know about these rows."""
     y = raw.y if raw.weights is None else raw.y[raw.weights > 0]
     labels, counts = np.unique(y, return_counts=True)
     return Found(raw.name, len(y), int(raw.X.shape[1]), labels, tuple(counts.tolist()))
 
 
 def numbered(raw: RawRows, classes: Classes, by_class: Floats | None) -> RowShard:
-    """The shard ready to be learned from; `by_class` multiplies the weights of rows."""
+    """The shard ready for training; `by_class` multiplies the weights of rows."""
     labels = classes.find(raw.y) if len(raw.y) else np.zeros(0, dtype=np.int32)
-    labels = np.maximum(labels, 0).astype(np.int32)  # those of rows without weight are never looked at
+    labels = np.maximum(labels, 0).astype(np.int32)  # labels of rows with weight 0 are never used
     weights = raw.weights
     if by_class is not None:
         weights = by_class[labels] if weights is None else by_class[labels] * weights
@@ -125,7 +125,7 @@ def numbered(raw: RawRows, classes: Classes, by_class: Floats | None) -> RowShar
 
 @dataclass(frozen=True)
 class Predictor:
-    """Weights that predict."""
+    """The weights for prediction."""
 
     coef: Floats
     intercept: Floats

@@ -32,9 +32,9 @@ from novikoff.training.weights import Model, Settings
 class DistributedPerceptron(OnCluster, LinearClassifier):
     """A perceptron that learns on a Dask cluster, by iterative parameter mixing.
 
-    Every shard learns an epoch from the shared weights where its rows are; the new shared weights are the
-    mixture of what the shards have then. With one shard this is `Perceptron`, bit for bit; with more it
-    depends on how the rows are sharded, but not on the number of workers, their speed or their deaths.
+    Every shard learns one epoch from the shared weights, on the worker with its rows; the new shared weights
+    are a mixture of the shards' weights. With one shard this is `Perceptron`, bit for bit. With more, the
+    result depends on how the rows are sharded, but not on the number, speed or failure of workers.
 
     Parameters
     ----------
@@ -43,19 +43,19 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_, converged_, verdict_, witness_, margin_, radius_ …
-        As those of `Perceptron`. `converged_`: an epoch passed without an update on any shard.
+        As in `Perceptron`. `converged_`: whether an epoch passed without an update on any shard.
     features_ : novikoff.data.sources.features.Features
-        After learning from files, and after `load`: what the columns are called.
+        The names of the columns, after fitting on files and after `load`.
     n_shards_ : int
-        Shards of the last fit.
+        Number of shards of the last fit.
     mixed_mistakes_ : float
-        Σ μ·k over epochs and shards: mistakes (updates for the 'margin' rule), each counted by the mixing
+        Σ μ·k over epochs and shards: mistakes (updates for the 'margin' rule), each multiplied by the mixing
         weight of its shard. The bound R²/γ² is on this sum.
     history_ : list of dict
         Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates`,
-        `shard_seconds` and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that
-        shards gave back, and the shared weights once a worker) and `seconds_lost` (by how much the busiest
-        worker exceeds the mean).
+        `shard_seconds` and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (the
+        changes from all shards, and the shared weights once per worker) and `seconds_lost` (the time of the
+        busiest worker minus the mean).
 
     Examples
     --------
@@ -105,25 +105,25 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         classes: Any = None,
         **options: Any,
     ) -> Self:
-        """Learn from scratch, or from given weights, or from where the last fit ended (`warm_start`).
+        """Learn from scratch, from given weights, or from the end of the last fit (`warm_start`).
 
         Parameters
         ----------
         X : dask array, dask dataframe, or names of files
             An array's blocks may be dense or CSR; each block, partition or file is a shard, unless `n_shards`
-            says otherwise. Files, by a list of names or a pattern, are of any format that
-            `novikoff.open_source` reads; every worker reads its own, again in each epoch and in the order of
-            their rows, whatever `order` says.
+            is given. Files, given as a list of names or a pattern, may have any format that
+            `novikoff.open_source` reads; every worker reads its own files again in each epoch, in the order
+            of their rows regardless of `order`.
         y : dask array, series, or array of labels
-            None for files, which have their own.
+            None for files, which contain labels.
         coef_init, intercept_init : arrays, optional
             Weights to start from; not with files.
         sample_weight : dask array, series or array of numbers ≥ 0, optional
-            Factors on each row's step; rows of weight 0 are left out. Files have their own.
+            Factors of the rows' steps; rows of weight 0 are left out. Not for files, which contain weights.
         classes : list of labels, optional
-            All classes: a shard with another label is then refused. Without it they are found, and sorted.
+            All classes; a shard with another label is rejected. Default: the classes found, sorted.
         **options
-            How to read files: what `novikoff.open_source` takes.
+            Options of `novikoff.open_source` for reading files.
         """
         with turns_of(self).learning:
             self._check_parameters()
@@ -161,10 +161,10 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, **options: Any
     ) -> Self:
-        """Learn an epoch from these rows, in their order, and mix once, going on from what there is.
+        """Learn one epoch from these rows, in their order, starting from the current model, and mix once.
 
-        `classes` declares all classes at the first call; without it they are those of the rows so far, and
-        unseen ones are added as they come. Rows that are refused leave the model as it was.
+        `classes` declares all classes at the first call; without it new classes are added when they occur.
+        If rows are rejected, the model does not change.
         """
         with turns_of(self).learning:
             self._check_parameters()
@@ -222,7 +222,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         options: dict[str, Any],
         known: Classes | None = None,
     ) -> Shards:
-        """What is to be learned from, as shards on the cluster."""
+        """The training rows, as shards on the cluster."""
         classes = None if classes is None else np.unique(np.asarray(classes))
         if not are_paths(X):
             if options:
@@ -242,7 +242,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         return LinearMethod(len(shards.classes.labels), shards.n_features, Settings.of(self), order)
 
     def _learned(self, method: LinearMethod, trainer: MixingTrainer, begin: Model, run: Run) -> Model:
-        """The model at the end of a run that began from `begin`."""
+        """The model at the end of a run that started from `begin`."""
         model = method.model(trainer.bring(), trainer.standing.parts)
         assert run.call is not None
         model.ledger = begin.ledger.after(run.call)
@@ -268,14 +268,14 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
 
     # -- predicting ----------------------------------------------------------------------------------
     def predict(self, X: Any, **options: Any) -> Any:
-        """The class of each row: of a dask collection or files lazily, as a dask array; of an array at once.
+        """The class of each row: for a dask collection or files a lazy dask array, for an array at once.
 
-        `options` say how to read files, as in `fit`.
+        `options` are for reading files, as in `fit`.
         """
         return self._lazily(X, "predict", options)
 
     def decision_function(self, X: Any, **options: Any) -> Any:
-        """Scores: (n,) for two classes, (n, n_classes) for more; a dask array for what is not in memory."""
+        """Scores: (n,) for two classes, (n, n_classes) for more; lazy as in `predict`."""
         return self._lazily(X, "scores", options)
 
     def _lazily(self, X: Any, what: str, options: dict[str, Any]) -> Any:

@@ -1,12 +1,12 @@
-"""Epochs on a cluster: shards learn where they are, their changes are mixed slice by slice, and so on.
+"""Epochs on a cluster: shards learn on their workers, and their changes are mixed slice by slice.
 
-The shared table stays on the workers, in slices. For an epoch every shard's task takes all of them and
-returns what it changed; the counts come to the client, which knows from them each shard's share; then each
-slice of the next table is made by the tree of `mixing`, in tasks of their own. Every task depends only on its
-arguments, so that one which was lost with its worker is run again, elsewhere, to the same bits.
+The shared table stays on the workers, in slices. In an epoch every shard's task takes all slices and returns
+its changes. The client receives the counts and computes each shard's share from them. Then separate tasks
+make each slice of the next table with the tree of `mixing`. Every task depends only on its arguments, so a
+task that was lost with its worker is run again on another one, with the same bits.
 
-The scheduler can make a slice again only from what it was made of, and remembers all that. So the table comes
-to the client now and then, which hands it out again: each epoch where it is small, else every `ANCHOR`.
+The scheduler can recompute a slice only from its inputs, and keeps all of them. So the client fetches the
+table and distributes it again: in each epoch if the table is small, else every `ANCHOR` epochs.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def trainer_of(
     mixing: str,
     checkpoint: MixingCheckpoint | None = None,
 ) -> MixingTrainer:
-    """What learns on the cluster, from a shared state on.
+    """A trainer on the cluster that starts from a shared state.
 
-    With a checkpoint the state is kept after every epoch; where there is one already, the fit resumes from
-    it. Whoever has put the outcome in a safe place removes it.
+    With a checkpoint the state is saved after every epoch; if the checkpoint exists, the fit resumes from it.
+    The caller removes it after storing the outcome.
     """
     state = MixingState(*begin, order_states(plan.rng, len(shards)))
     if checkpoint is not None:
@@ -63,7 +63,7 @@ def trainer_of(
 
 
 class MixingTrainer(WorstFirstTrainer):
-    """A shared state under training on a cluster, by iterative parameter mixing."""
+    """Trains a shared state on a cluster by iterative parameter mixing."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class MixingTrainer(WorstFirstTrainer):
         self.plan = replace(plan, max_epochs=1) if how == "single-shot" else plan  # of the mixing
         self.orders, self.run = list(state.orders), state.run
         self.run.history, self.run.n_shards = state.history, len(shards)
-        self.table: Table | None = state.table  # None while only the workers have it
+        self.table: Table | None = state.table  # None if only the workers have it
         self.standing = state.standing
         self.seen, self.copies, self.weighted = state.seen, state.copies, state.weighted
         rows = state.table.shape[1]
@@ -93,7 +93,7 @@ class MixingTrainer(WorstFirstTrainer):
         self._workers: frozenset[str] = frozenset()  # of the last epoch
 
     def _hand_out(self, table: Table) -> list[Future]:
-        """The table's slices, on the cluster; those of zeros are made there."""
+        """Send the table's slices to the cluster; slices of zeros are made there."""
         slices = [table[:, begin:end] for begin, end in pairwise(self.cuts)]
         filled = [part.any() for part in slices]
         sent = iter(self.session.each(tasks.given, [(part,) for part in compress(slices, filled)]))
@@ -102,7 +102,7 @@ class MixingTrainer(WorstFirstTrainer):
         return [next(sent if full else made) for full in filled]
 
     def bring(self) -> Table:
-        """The shared table, here."""
+        """Fetch the shared table."""
         if self.table is None:
             self.table = mixing.joined(self.session.gather(self.slices), self.method.table())
         return self.table
@@ -133,13 +133,13 @@ class MixingTrainer(WorstFirstTrainer):
 
     def finish(self, run: Run) -> None:
         run.call = self._call(run)
-        self.rng.bit_generator.state = self.orders[0]  # as if it had been drawn from here
+        self.rng.bit_generator.state = self.orders[0]  # as if the orders had been drawn from it
 
     def judge(self, run: Run) -> None:
         self.method.judge(self.bring(), self.standing, run, self._ask)
 
     def _call(self, run: Run) -> Call:
-        """What this fit adds to the ledger. The weights hold each update by the share of its shard."""
+        """The ledger's entry for this fit. Each update counts in the weights by the share of its shard."""
         return Call(
             None if self.seen is None else Seen(*self.seen),
             self.copies,
@@ -150,13 +150,13 @@ class MixingTrainer(WorstFirstTrainer):
         )
 
     def _ask(self, name: str, *rest: Any) -> list[Any]:
-        """What every shard says, in their order: see `mixing.Method.judge`."""
+        """The results of all shards, in order: see `mixing.Method.judge`."""
         arguments = self.slices, self.standing, name, *rest
         each = [(self.method, shard, *arguments) for shard in self.shards]
         return self.session.gather(self.session.each(tasks.asked, each))
 
     def _mix(self, learned: list[Future]) -> Mixed:
-        """The mixture of what every shard has learned."""
+        """Mix the results of all shards."""
         outcomes = self.session.gather(self.session.each(tasks.outcome, [(one,) for one in learned]))
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if not self.standing.epoch:
@@ -169,7 +169,7 @@ class MixingTrainer(WorstFirstTrainer):
                 self.table = mixing.joined(self.session.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
             else:
-                self.session.finish(slices)  # what is lost from here on can be made again from what is held
+                self.session.finish(slices)  # what is lost later can be recomputed from what is held
                 self.table = None
             self.slices = slices
         self.standing, self.outcomes = mixed.standing, outcomes
@@ -177,10 +177,10 @@ class MixingTrainer(WorstFirstTrainer):
         return mixed
 
     def _homes(self) -> list[str | None]:
-        """The worker that each shard was learned from on in the last epoch.
+        """The worker on which each shard was trained in the last epoch.
 
-        Left alone, Dask moves shards while it does not know how long they take. Workers that came or went
-        change how shards are best spread, and no worker should have more than its part: there Dask decides.
+        Without this, Dask moves shards while it does not know how long they take. If workers joined or left,
+        or if a worker would have more than its share, Dask decides.
         """
         workers, before = self.session.workers(), self._workers
         self._workers = workers
@@ -195,7 +195,7 @@ class MixingTrainer(WorstFirstTrainer):
         return homes
 
     def _mixed(self, learned: list[Future], mixed: Mixed) -> list[Future]:
-        """The trees of all slices, level by level. Shards that changed nothing have nothing to add."""
+        """The trees of all slices, level by level. Shards without changes are left out."""
         groups = [[i for i in group if mixed.updates[i]] for group in mixing.groups(len(learned))]
         bounds = list(pairwise(self.cuts))
         pieces: dict[Place, Future] = {(0, i): learned[i] for i in mixed.changed}
@@ -219,7 +219,7 @@ class MixingTrainer(WorstFirstTrainer):
         return self.session.each(tasks.mixture, tops)
 
     def _members(self, groups: Sequence[list[int]]) -> list[tuple[Place, list[int]]]:
-        """The sums of one level, by slice and group; groups without a member have none."""
+        """The sums of one level, by slice and group; empty groups are left out."""
         slices = range(len(self.slices))
         return [((k, g), own) for k in slices for g, own in enumerate(groups) if own]
 

@@ -25,10 +25,10 @@ from novikoff.training.plan import Plan
 class DistributedTagger(OnCluster, TaggerEstimator):
     """A sequence tagger that learns on a Dask cluster, by iterative parameter mixing.
 
-    Every shard of sentences learns an epoch from the shared weights; the new shared weights are the mixture
-    of what the shards have then (McDonald, Hall and Mann 2010, who tagged named entities so). With one shard
-    this is `SequenceTagger`; with more it depends on how the sentences are sharded, but not on the number of
-    workers, their speed or their deaths.
+    Every shard of sentences learns one epoch from the shared weights; the new shared weights are a mixture of
+    the shards' weights (McDonald, Hall and Mann 2010, for named entities). With one shard this is
+    `SequenceTagger`. With more, the result depends on how the sentences are sharded, but not on the number,
+    speed or failure of workers.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ class DistributedTagger(OnCluster, TaggerEstimator):
     Attributes
     ----------
     classes_, n_features_in_, converged_, verdict_, margin_, margin_upper_, radius_, training_errors_ …
-        As those of `SequenceTagger`. `converged_`: an epoch passed without an update on any shard.
+        As in `SequenceTagger`. `converged_`: whether an epoch passed without an update on any shard.
     n_shards_ : int
-        Shards of the fit.
+        Number of shards of the fit.
     mixed_mistakes_ : float
-        Σ μ·k over epochs and shards: mistakes that moved the weights, each counted by the mixing weight of
-        its shard. The bound R²/γ² is on this sum.
+        Σ μ·k over epochs and shards: mistakes that changed the weights, each multiplied by the mixing weight
+        of its shard. The bound R²/γ² is on this sum.
     history_ : list of dict
-        Per epoch what `DistributedPerceptron` has.
+        Per epoch, as in `DistributedPerceptron`.
 
     Examples
     --------
@@ -80,13 +80,13 @@ class DistributedTagger(OnCluster, TaggerEstimator):
         Parameters
         ----------
         X : list of sentences, or names of files
-            A list as `SequenceTagger` takes it, which is cut into `n_shards`. Or files, by a list of names or
-            a pattern, which the workers read as `novikoff.tagging.conll.open_sentences` does. Each file is
-            a shard, or all sentences are cut into `n_shards` of as many neighbours.
-        y : list of label lists, one label a token
-            None for files, which have their own.
+            A list as for `SequenceTagger`, which is split into `n_shards`. Or files, given as a list of names
+            or a pattern, which the workers read with `novikoff.tagging.conll.open_sentences`. Each file is
+            a shard, or all sentences are split into `n_shards` of equal numbers of consecutive sentences.
+        y : list of label lists, one label per token
+            None for files, which contain labels.
         **options
-            How to read files: what `open_sentences` takes.
+            Options of `open_sentences` for reading files.
         """
         check_parameters(self)
         features = reading.begin(self._templates(), self.hash_bits)

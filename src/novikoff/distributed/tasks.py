@@ -1,4 +1,4 @@
-"""What runs on the workers. Errors that people can do something about say where they happened."""
+"""The tasks that run on the workers. Errors that a user can fix say where they happened."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Learned = tuple[Change, Outcome]
 
 @contextmanager
 def named(what: str) -> Iterator[None]:
-    """An error gets the name of what it is about, and of the worker."""
+    """Add the name of the data and of the worker to an error."""
     try:
         yield
     except (ValueError, OverflowError, OSError, TypeError) as error:
-        text = str(error).removeprefix(f"{what}: ")  # a file's own errors begin with its name
+        text = str(error).removeprefix(f"{what}: ")  # errors about a file begin with its name
         message = f"{what}, on worker {get_worker().address}: {text}"
         kinds = (OverflowError, FileNotFoundError, PermissionError, OSError, TypeError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
@@ -30,7 +30,7 @@ def named(what: str) -> Iterator[None]:
 
 
 def given(part: Any) -> Any:
-    """Something that the client sends."""
+    """A value sent by the client."""
     return part
 
 
@@ -42,7 +42,7 @@ def blank(shape: tuple[int, ...]) -> Table:
 def learn(
     method: Method, shard: Any, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
 ) -> Learned:
-    """An epoch on a shard, in the one copy of the shared table that it needs."""
+    """One epoch on a shard, with a single copy of the shared table."""
     with named(shard.name):
         table = mixing.joined(slices, method.table())
         outcome = method.learn(shard, table, standing, order, epochs)
@@ -52,19 +52,19 @@ def learn(
 
 
 def digest(shard: Any) -> str:
-    """What tells a shard's data from others."""
+    """A digest that identifies a shard's data."""
     with named(shard.name):
         found: str = shard.digest()
         return found
 
 
 def outcome(learned: Learned) -> Outcome:
-    """The small part of what a shard returns."""
+    """The small part of the result of a shard."""
     return learned[1]
 
 
 def piece(learned: Learned, begin: int, end: int) -> Change:
-    """What a shard changed within some rows."""
+    """The changes of a shard within rows `begin` to `end`."""
     return mixing.taken(learned[0], begin, end)
 
 
@@ -76,7 +76,7 @@ def leaf_sum(
 
 
 def branch_sum(parts: Sequence[Sums], rows: int) -> Sums:
-    """The sum of sums, for a slice of so many rows."""
+    """The sum of sums, for a slice of `rows` rows."""
     return mixing.branch_sum(parts, rows)
 
 
@@ -88,7 +88,7 @@ def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
 def asked(
     method: Method, shard: Any, slices: Sequence[Table], standing: Standing, name: str, *rest: Any
 ) -> Any:
-    """What a method's function of this name says of a shard: for the verdict."""
+    """Call a function of the method on a shard, for the verdict."""
     with named(shard.name):
         return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
 

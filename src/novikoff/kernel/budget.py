@@ -1,12 +1,12 @@
-"""Kernel perceptrons with a budget: at most B supports, constant memory and time for every row.
+"""Kernel perceptrons with a budget: at most B supports, constant memory and time per row.
 
-native/budget.h has the policies with their papers' equations. All columns of scores (one for two classes,
-else one a class) share the supports, and the budget counts distinct supports in all. Below the budget every
-policy makes the updates of the perceptron without one.
+native/budget.h has the policies with the equations of their papers. All columns of scores (one for two
+classes, else one per class) share the supports, and the budget limits the number of distinct supports. Below
+the budget every policy makes the updates of the perceptron without one.
 
-It answers as `dual_model.DualModel` does: the last scores; the averaged ones where no support is ever
-removed, which is so for the projectrons and without a budget; but no votes, for which all that was ever
-removed or projected would have to be kept.
+It predicts as `dual_model.DualModel` does, by the last scores, or by the averaged ones if no support is ever
+removed (with the projectrons, or without a budget). It cannot vote: votes require everything that was ever
+removed or projected.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from novikoff.training.averaging import per_visit
 from novikoff.training.weights import Floats, Ints
 
 UNLIMITED = 2**63 - 1
-CALL_SECONDS = 0.1  # about what a native call takes, so that Ctrl-C is heard
+CALL_SECONDS = 0.1  # approximate time of a native call, so that Ctrl-C works
 PART = 256  # rows that a thread predicts at a time
 
 
 class BudgetModel(ABC):
-    """Abstract: coefficients of a few supports, which learns row by row. `budget_model` makes one."""
+    """Abstract: coefficients of a few supports, learned row by row. `budget_model` makes one."""
 
     native: _core.Budgeted
     kernel: Kernel
@@ -57,7 +57,7 @@ class BudgetModel(ABC):
         self.radius = 0.0  # the largest √K(x, x) of all rows given
 
     def _rule(self) -> _core.BudgetRule:
-        """What the native learners begin with."""
+        """The rule of the native learners."""
         columns = 1 if self.n_classes == 2 else self.n_classes
         return _core.BudgetRule(
             self.policy, self.budget or UNLIMITED, columns, self.joint, self.tie_is_mistake
@@ -65,37 +65,37 @@ class BudgetModel(ABC):
 
     # -- learning
     def learn(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
-        """Visit the rows, in this order; the number of updates. All are checked before the first visit."""
+        """Visit the rows in this order; return the number of updates. All rows are checked first."""
         before = self.native.updates
         self.visit_rows(self.checked(X), labels, order)
         return self.native.updates - before
 
     @abstractmethod
     def checked(self, X: Any) -> Any:
-        """The rows, found fit for learning."""
+        """Check the rows, and return them ready for learning."""
 
     @abstractmethod
     def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
-        """Learn from rows that have been checked; also after an interrupt they are counted in `n_rows`."""
+        """Learn from checked rows; `n_rows` counts them even after an interrupt."""
 
     @property
     def draws(self) -> bool:
-        """Whether the supports that go are drawn."""
+        """Whether the supports to remove are drawn at random."""
         return self.policy == "random" and self.budget is not None
 
     def _draws(self, n: int) -> Floats | None:
-        """One number in [0, 1) a visit: which support goes, for the policy that asks for it."""
+        """One number in [0, 1) per visit: which support to remove, for the policy that draws it."""
         return self.rng.random(n) if self.draws else None
 
     def add_class(self) -> None:
-        """One more class. From two to three, the score s of the second becomes −s, s and 0."""
+        """Add a class. From two to three classes, the score s of the second becomes −s, s and 0."""
         self.native.add_class()
         self.n_classes += 1
 
     def turn(self) -> None:
-        """The only class so far, learned as the first of two, is the second: as it would be then.
+        """Make the only class so far, learned as the first of two, the second, as if it always had been.
 
-        Where a tie is right for the second class every score has stayed 0, and there are no supports.
+        If a tie is right for the second class, every score has then stayed 0, and there are no supports.
         """
         if self.tie_is_mistake:
             state = self.native.state()
@@ -109,7 +109,7 @@ class BudgetModel(ABC):
     def _clear(self) -> None:
         """Forget the supports and all counts."""
 
-    # -- what it holds
+    # -- contents
     @property
     @abstractmethod
     def vectors(self) -> Any:
@@ -122,12 +122,12 @@ class BudgetModel(ABC):
 
     @abstractmethod
     def put(self, vectors: Any, numbers: Rows) -> None:
-        """Take these rows for the supports that the native state speaks of."""
+        """Use these rows as the supports of the native state."""
 
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """Columns of the rows; 0 where they have none."""
+        """The number of columns of the rows; 0 if they have none."""
 
     @property
     @abstractmethod
@@ -144,12 +144,12 @@ class BudgetModel(ABC):
 
     @property
     def n_updates(self) -> int:
-        """Scores moved: of all classes apart, or of all of them together."""
+        """The number of updates: counted per class, or once for joint classes."""
         return self.native.updates
 
     @property
     def n_mistakes(self) -> int:
-        """Updates that were mistakes: all of them, but for the margin errors of 'projectron++'."""
+        """Updates that were mistakes: all except the margin errors of 'projectron++'."""
         return self.native.mistakes
 
     @property
@@ -159,7 +159,7 @@ class BudgetModel(ABC):
 
     @property
     def reach(self) -> float:
-        """R: max √K(x, x), times √2 where an update moves two classes; rounded up."""
+        """R: max √K(x, x), times √2 if an update moves two classes; rounded up."""
         if self.radius == math.inf or not (self.joint and self.n_columns > 1):
             return self.radius
         return root_up(2 * Fraction(self.radius) ** 2)
@@ -170,7 +170,7 @@ class BudgetModel(ABC):
 
     @property
     def margin_upper(self) -> float:
-        """Nothing: what is projected, shrunk or removed is no convex combination of the y·φ(x) any more."""
+        """No bound: projection, shrinking and removal leave no convex combination of the y·φ(x)."""
         return math.inf
 
     def __getattr__(self, name: str) -> Any:
@@ -185,7 +185,7 @@ class BudgetModel(ABC):
         return self.budget is None or self.policy.startswith("projectron")
 
     def coefficients(self, *, averaged: bool) -> Floats:
-        """α of each support and column; `averaged`: times the number of visits."""
+        """α of each support and column; the averaged ones are multiplied by the number of visits."""
         if averaged:
             self._check_average()
         return np.ascontiguousarray(self.native.coefficients(averaged).T)
@@ -207,7 +207,7 @@ class BudgetModel(ABC):
 
     @abstractmethod
     def _scores(self, X: Any, *, averaged: bool, jobs: int) -> Floats:
-        """Scores, signs and winners exact; the averaged ones times the number of visits."""
+        """Scores with exact signs and winners; the averaged ones are multiplied by the number of visits."""
 
     def winners(self, scores: Floats) -> Ints:
         """The class of each row by its scores."""
@@ -220,7 +220,7 @@ class BudgetModel(ABC):
         if not self.native.size:
             return 0.0
         if isinstance(self.kernel, PrecomputedKernel):
-            return math.nan  # the supports' own values are not kept
+            return math.nan  # kernel values among the supports are not kept
         scores = self.scores(self.vectors, averaged=False)
         return math.sqrt(max(float(np.sum(self.coefficients(averaged=False) * scores)), 0.0))
 
@@ -230,7 +230,7 @@ class BudgetModel(ABC):
 
 
 class _RowBudget(BudgetModel):
-    """One of the kernels that native/gram.h knows; dense supports, or sparse ones whose columns may grow."""
+    """A kernel of native/gram.h; dense supports, or sparse ones whose columns may grow."""
 
     native: _core.RowBudget
     kernel: NamedKernel
@@ -252,7 +252,7 @@ class _RowBudget(BudgetModel):
             self.native.set_columns(X.shape[1])
         problem, row, largest = self.native.check(rows_of(X), 0, X.shape[0])
         if problem in ("negative", "out of range"):
-            self.kernel.measure(X)  # says what is wrong
+            self.kernel.measure(X)  # raises the error
         try:
             raise_problem(problem, row, X)
         except UnsortedIndices:
@@ -326,7 +326,7 @@ class _RowBudget(BudgetModel):
 
 
 class _CalledBudget(BudgetModel):
-    """Kernel values come from panels, row by row: those of a function, or of a matrix that holds them."""
+    """Kernel values come from panels, row by row: from a function, or from a precomputed matrix."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -343,7 +343,7 @@ class _CalledBudget(BudgetModel):
         return X
 
     def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
-        """Rows ahead are asked for together, in ever larger blocks, as long as no support changes."""
+        """Kernel values are computed ahead, in ever larger blocks of rows, as long as no support changes."""
         order = np.arange(X.shape[0]) if order is None else order
         at, size = 0, 1
         try:
@@ -363,7 +363,7 @@ class _CalledBudget(BudgetModel):
             self.n_rows += X.shape[0]
 
     def _update(self, X: Any, row: int, label: int, values: Floats, draws: Floats | None) -> bool:
-        """Learn from a row with these kernel values; whether it became a support."""
+        """Learn from a row with these kernel values; return whether it became a support."""
         here = np.array([row], dtype=np.int64)
         taken, own = self.kernel.take(X, here), np.empty((1, 1))
         self.kernel.panels(X)(here).values(self.kernel.rows(X), 0, 1, own, here)
@@ -463,7 +463,7 @@ class _CalledBudget(BudgetModel):
 
 
 def _settle_winner(scores: Floats, among: list[int], alpha: Floats, values: Floats) -> None:
-    """Make the first of the highest scores the exact one, of those columns that it is among."""
+    """Make the first of the highest scores the exact one; `among` has the possible columns."""
     best, both = among[0], np.concatenate([values, values])
     for c in among[1:]:
         if _core.exact_dot(np.concatenate([alpha[c], -alpha[best]]), both)[0] > 0:
@@ -484,7 +484,7 @@ def budget_model(
     tie_is_mistake: bool = False,
     rng: np.random.Generator | None = None,
 ) -> BudgetModel:
-    """A learner that keeps at most `budget` supports, for rows stored as those of `like`.
+    """A learner that keeps at most `budget` supports, for rows in the storage format of `like`.
 
     >>> from novikoff.kernel.kernels import NamedKernel
     >>> X, labels = np.array([[0.0, 1], [1, 0], [1, 1], [0, 0]]), np.array([1, 1, 0, 0], dtype=np.int32)
@@ -501,23 +501,23 @@ def budget_model(
     }
     if not isinstance(kernel, NamedKernel):
         return _CalledBudget(kernel, n_classes, **options)
-    if sparse is None:  # values do not depend on how supports are kept: sparse where that is faster
+    if sparse is None:  # values do not depend on how supports are stored: sparse if that is faster
         sparse = is_sparse(like) and 16 * like.nnz < like.shape[0] * like.shape[1]
     return row_budget(kernel, n_classes, like.shape[1], sparse=sparse, **options)
 
 
 def own_generator(rng: np.random.Generator) -> np.random.Generator:
-    """One for the policy 'random', so that the order of the rows is the same under every policy."""
+    """A generator for the policy 'random', so that the order of rows is the same under every policy."""
     seeds = rng.bit_generator.seed_seq
     if isinstance(seeds, np.random.SeedSequence):
         return np.random.default_rng(seeds.spawn(1)[0])
-    return np.random.default_rng(int(rng.integers(2**63)))  # a legacy RandomState has nothing to spawn from
+    return np.random.default_rng(int(rng.integers(2**63)))  # a legacy RandomState cannot spawn
 
 
 def row_budget(
     kernel: Kernel, n_classes: int, n_features: int, *, sparse: bool, **options: Any
 ) -> BudgetModel:
-    """The same for a kernel of native/gram.h; columns may be added later where supports are sparse."""
+    """The same for a kernel of native/gram.h; columns may be added later if supports are sparse."""
     return _RowBudget(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
 
 
@@ -531,7 +531,7 @@ def restored(
     n_features: int,
     **options: Any,
 ) -> BudgetModel:
-    """A learner as it was, from its supports, their numbers and the native state."""
+    """A learner restored from its supports, their numbers and the native state."""
     if isinstance(kernel, NamedKernel):
         learner = row_budget(kernel, n_classes, n_features, sparse=is_sparse(vectors), **options)
     else:

@@ -1,4 +1,4 @@
-"""What a model file says of a kernel perceptron with a budget, and back: it goes on as the saved would."""
+"""The state of a kernel perceptron with a budget in a model file, and back: it can continue to learn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POLICIES = KERNEL_PARAMETERS["budget_policy"].choices
 
 
 def budget_state(learner: BudgetModel) -> State:
-    """Coefficients, their running sums, supports, the factor of projections, and how far draws have come."""
+    """Coefficients, their running sums, supports, the factor of projections, and the random state."""
     facts, arrays = vectors_state(learner.vectors, learner.kernel)
     facts |= {"kernel": kernel_state(learner.kernel), "n_classes": learner.n_classes}
     facts |= {"budget": learner.budget, "policy": learner.policy, "n_rows": learner.n_rows}
@@ -41,7 +41,7 @@ def budget_state(learner: BudgetModel) -> State:
 
 
 def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetModel:
-    """The learner that `budget_state` was taken from."""
+    """The learner with this `budget_state`."""
     kernel = kernel_from_state(fact(facts, "kernel", dict))
     n_classes = count(facts, "n_classes", 2, LARGEST)
     budget = None if facts.get("budget") is None else count(facts, "budget", 1)
@@ -83,7 +83,7 @@ def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetModel:
 
 
 def _generator(facts: Facts) -> np.random.Generator:
-    """PCG64 where it was left; of learners that draw nothing, any."""
+    """PCG64 in its saved state; any generator if the learner draws nothing."""
     rng = np.random.default_rng(0)
     if "generator" in facts:
         given = fact(facts, "generator", dict)

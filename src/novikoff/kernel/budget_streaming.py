@@ -1,7 +1,7 @@
-"""Kernel perceptrons with a budget, learned from a source: block by block, however long it is.
+"""Kernel perceptrons with a budget that learn from a source of any length, block by block.
 
-The result is that of `order="cyclic"` on the same rows in memory, bit for bit, however the source is cut into
-blocks. Classes and columns may grow while it learns.
+The result equals that of `order="cyclic"` on the same rows in memory, bit for bit, for every division of the
+source into blocks. Classes and columns may be added during learning.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def trainer_of(
     scale: str | None = None,
     watch: Watch | None = None,
 ) -> BudgetStreamTrainer:
-    """What learns from a source as `plan` says, once all is known that takes a pass of its own."""
+    """The trainer for a source and a `plan`, after a first pass if one is needed."""
     examples = SourceExamples(source, classes, watch=watch)
     return BudgetStreamTrainer(examples, _after_a_look(examples, settings, plan, scale), plan)
 
@@ -46,7 +46,7 @@ def trainer_of(
 def _after_a_look(
     examples: SourceExamples, settings: KernelSettings, plan: Plan, scale: str | None
 ) -> KernelSettings:
-    """Find the classes, what scales the columns, and gamma, as far as only a pass over all rows tells."""
+    """Find the classes, the scaling and gamma, as far as they require a pass over all rows."""
     measured = scale in ("standard", "maxabs")
     by_rows = settings.gamma_by_rows
     if not examples.can_repeat:
@@ -75,7 +75,7 @@ def _after_a_look(
 
 
 class BudgetStreamTrainer(Trainer):
-    """A model with a budget under training on a source: begun with the first rows, and then it may grow."""
+    """Trains a model with a budget on a source: created at the first rows, and then it may grow."""
 
     def __init__(self, examples: SourceExamples, settings: KernelSettings, plan: Plan) -> None:
         self.examples, self.settings, self.plan = examples, settings, plan
@@ -87,10 +87,10 @@ class BudgetStreamTrainer(Trainer):
         try:
             for batch in self.examples.epoch(self):
                 X, labels = self._rows(batch)
-                self.model().n_rows = self.examples.visited  # in this epoch: what a support's number counts
+                self.model().n_rows = self.examples.visited  # in this epoch: they number the supports
                 self.model().visit_rows(X, labels)
         except UnseenClass:
-            self.examples.classes.check_two(self.examples.source.name)  # there is but one
+            self.examples.classes.check_two(self.examples.source.name)  # raises: there is only one
             raise
         return epoch_of(self.model(), mistakes, updates)
 
@@ -108,7 +108,7 @@ class BudgetStreamTrainer(Trainer):
             judge(self.model(), rows, run, self.plan.n_jobs)
 
     def model(self) -> BudgetModel:
-        """What has been learned."""
+        """The model so far."""
         assert self.begun is not None
         return self.begun
 
@@ -116,15 +116,15 @@ class BudgetStreamTrainer(Trainer):
         """The model at the end of a fit."""
         model = self.model()
         if self.n_classes == 2:
-            model.joint = False  # as for two classes that were known before
+            model.joint = False  # as if two classes had been known from the start
         return model
 
-    # -- what the examples ask for as classes come
+    # -- called by the examples when classes or columns are added
     def total(self, count: str) -> int:
         return 0 if self.begun is None else int(getattr(self.begun, f"n_{count}"))
 
     def widen(self, n_features: int) -> None:
-        """Columns are added where rows are checked."""
+        """Nothing to do: columns are added when rows are checked."""
 
     resize = widen
 
@@ -138,15 +138,15 @@ class BudgetStreamTrainer(Trainer):
         self.model().turn()
 
     def _rows(self, batch: Batch) -> tuple[Any, Ints]:
-        """Rows as wide as the model, and their labels; all that the model cannot take is refused here."""
+        """Rows as wide as the model, and their labels; unsuitable rows are refused here."""
         source = self.examples.source
         if batch.weights is not None:
-            raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
+            raise ValueError(f"{source.name}: the rows have weights, which kernel models do not support.")
         X = read_matrix(batch.X)
         if is_sparse(X):
             X = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], source.features.n_columns))
         if self.begun is None:
-            wide = not self.examples.surveyed and is_sparse(X)  # columns may come that are not known yet
+            wide = not self.examples.surveyed and is_sparse(X)  # new columns may still appear
             self.begun = self.settings.begin_budget(
                 X, self.n_classes, self.plan.rng, sparse=wide or None, grows=self.examples.classes.grows
             )

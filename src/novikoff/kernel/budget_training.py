@@ -1,4 +1,4 @@
-"""How a kernel perceptron with a budget is trained on the rows of a matrix, and judged."""
+"""Training and judging a kernel perceptron with a budget on the rows of a matrix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from novikoff.training.weights import Ints
 
 
 class BudgetTrainer(Trainer):
-    """A model with a budget under training; with `again` every epoch goes over the rows it had before."""
+    """Trains a model with a budget; with `again` every epoch visits the same rows, numbered from 0."""
 
     def __init__(self, model: BudgetModel, X: Any, labels: Ints, plan: Plan, *, again: bool = True) -> None:
         if plan.order == "worst":
@@ -43,7 +43,7 @@ class BudgetTrainer(Trainer):
         judge(self._model, [(self.X, self.labels)], run, self.plan.n_jobs)
 
     def model(self) -> BudgetModel:
-        """What has been learned."""
+        """The model so far."""
         return self._model
 
     def fitted(self, run: Run) -> BudgetModel:
@@ -52,14 +52,14 @@ class BudgetTrainer(Trainer):
 
 
 def epoch_of(model: BudgetModel, mistakes: int, updates: int) -> Epoch:
-    """What an epoch came to, which began with so many mistakes and updates."""
+    """The outcome of an epoch that began with these numbers of mistakes and updates."""
     made = model.n_updates - updates
     counts = {"mistakes": model.n_mistakes - mistakes, "updates": made, "norm": model.norm()}
     return Epoch(made == 0, counts)
 
 
 def judge(model: BudgetModel, rows: Iterable[tuple[Any, Ints]], run: Run, n_jobs: int | None) -> None:
-    """Is every row strictly on its own side? The signs of scores are exact; differences of them are not."""
+    """Is every row strictly on its own side? The signs of scores are exact, their differences are not."""
     columns = np.arange(model.n_columns) if model.n_columns > 1 else 1
     consistent, lowest = True, np.full(model.n_columns, math.inf)
     for X, labels in rows:
@@ -75,7 +75,7 @@ def judge(model: BudgetModel, rows: Iterable[tuple[Any, Ints]], run: Run, n_jobs
     if model.native.size and not isinstance(model.kernel, PrecomputedKernel):
         alpha = model.coefficients(averaged=False)
         squares = np.sum(alpha * model.scores(model.vectors, averaged=False), axis=0)
-        # A score of n supports is off by at most (n + 4)·u·Σ|α|·R², and by what its values are off of.
+        # A score of n supports is off by at most (n + 4)·u·Σ|α|·R², plus the error of its values.
         n, R = (
             len(alpha),
             Fraction(model.radius) ** 2 if model.radius < math.inf else Fraction(LARGEST) ** 2,

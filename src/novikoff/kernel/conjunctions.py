@@ -1,8 +1,8 @@
 """The monotone-conjunction kernel, exactly: K(a, b) = 2^|a ∧ b| for rows of 0 and 1.
 
-It is the inner product of the 2ⁿ monotone conjunctions of n variables: `expansions.MonotoneConjunctions`
-writes them out where n is small. Scores are sums of ±2ᵏ, k up to n, kept as whole numbers
-(native/conjunctions.h), so that signs, winners and votes are exact at any n, and nothing is in doubt.
+It is the inner product over the 2ⁿ monotone conjunctions of n variables; `expansions.MonotoneConjunctions`
+computes them explicitly for small n. Scores are sums of ±2ᵏ, k ≤ n, kept as whole numbers
+(native/conjunctions.h), so signs, winners and votes are exact for every n.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
-PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
-SLICE = 1 << 14  # visits of one native call
-FAR = math.ldexp(1.0, 1023)  # margins from there on are said to be infinite
+PENDING = 128  # updates that unvisited rows may lack: few enough for the L1 cache
+SLICE = 1 << 14  # visits per native call
+FAR = math.ldexp(1.0, 1023)  # margins from here on are reported as infinite
 LARGEST = 960  # the largest exponent of values as floats: sums of 2⁶³ of them are finite
 
 
 def pack(X: Any) -> _core.Bits:
-    """Rows of 0 and 1 as bits; ValueError names the first other value."""
+    """Rows of 0 and 1 as bits; a ValueError names the first other value."""
     if is_sparse(X) and not getattr(X, "has_canonical_format", True):
         X = in_order(X)  # repeated indices are one value: their sum
     try:
@@ -70,7 +70,7 @@ class MonotoneConjunction(Kernel):
             if exponents.max(initial=0) > LARGEST:
                 raise OverflowError(
                     f"two rows have {exponents.max():,} ones in common, and sums of 2^{exponents.max()} are "
-                    f"too large for float64: take rows of at most {LARGEST} ones, or learn without a budget."
+                    f"too large for float64: use rows with at most {LARGEST} ones, or learn without a budget."
                 )
             return np.ldexp(1.0, exponents) + self.offset
 
@@ -82,7 +82,7 @@ class MonotoneConjunction(Kernel):
             return np.asarray(np.ldexp(1.0, pack(X).ones()) + self.offset)
 
     def own_scores(self, X: Any, supports: Any, alpha: Floats, divisor: float) -> OwnWay:
-        """Exact in sign and winner; a row's scores beyond 2^1000 are scaled down together."""
+        """Signs and winners are exact; a row's scores beyond 2^1000 are scaled down together."""
         rows, packed, bias = pack(X), pack(supports), bool(self.offset)
         whole, out = alpha.astype(np.int64), np.zeros((rows.n, alpha.shape[1]))
         native = _core.ConjunctionScores(packed, whole, bias, divisor)
@@ -91,7 +91,7 @@ class MonotoneConjunction(Kernel):
     def own_votes(
         self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool
     ) -> OwnWay:
-        """Of exact prefix sums."""
+        """By exact prefix sums."""
         rows, packed, small = pack(X), pack(supports), moves.astype(np.int8)
         out = np.zeros((rows.n, moves.shape[1]))
         native = _core.ConjunctionVotes(packed, used, small, survived, joint, bool(self.offset))
@@ -99,7 +99,7 @@ class MonotoneConjunction(Kernel):
 
 
 def _ranges(rows: int, terms: int) -> list[tuple[int, int]]:
-    """Ranges of rows, each the work of one native call."""
+    """Ranges of rows, one per native call."""
     size = max((1 << 22) // max(terms, 1), 1)
     return [(begin, min(begin + size, rows)) for begin in range(0, rows, size)]
 
@@ -115,22 +115,22 @@ class Scaled:
         return Scaled(self.x[where], self.e[where])
 
     def first_smallest(self) -> int:
-        """Where the smallest lies."""
+        """The index of the first smallest number."""
         mantissa, size = np.frexp(self.x)
         sign = np.sign(self.x)
         return int(np.lexsort((mantissa, sign * (size + self.e), sign))[0])
 
     def floats(self) -> Floats:
-        """As they are; infinite from 2^1024 on."""
+        """The numbers as floats; infinite from 2^1024 on."""
         with np.errstate(over="ignore"):
             return np.asarray(np.ldexp(self.x, self.e))
 
 
 class ConjunctionTrainer(KernelTrainer):
-    """What `dual.DualTrainer` is for floats, in whole numbers: see native/conjunctions.h.
+    """The counterpart of `dual.DualTrainer` in whole numbers: see native/conjunctions.h.
 
-    A row's scores are brought up to date when it is visited, and those of all rows, by several threads, after
-    every `PENDING` updates.
+    A row's scores are brought up to date when it is visited; the scores of all rows, by several threads,
+    after every `PENDING` updates.
     """
 
     def __init__(
@@ -173,12 +173,12 @@ class ConjunctionTrainer(KernelTrainer):
                 self.native.visit(self.labels, np.array([row], dtype=np.int64), 0, 1, self.visits, 1)
             else:
                 self.native.move(row, self.visits, moves)
-        self.visits += len(found) > 0  # nothing violated, so nothing was visited
+        self.visits += len(found) > 0  # without a violated row there is no visit
         self._note()
         return len(self.updates) - before
 
     def _most_violated(self, c: int) -> int | None:
-        """The row of the smallest d that is a mistake, of one column or of the classes together."""
+        """The row with the smallest d that is a mistake, for one column or for joint classes."""
         d = self._distances(c)
         if (d.x < 0).any():
             return d.first_smallest()
@@ -200,7 +200,7 @@ class ConjunctionTrainer(KernelTrainer):
         return Scaled(scores.x * self._sides(c), scores.e)
 
     def _note(self) -> None:
-        """Record the updates that were made, and add them to all rows."""
+        """Record the new updates, and add them to the scores of all rows."""
         row, visit, moves = self.native.made(len(self.updates))
         self.updates += map(Update, row.tolist(), visit.tolist(), moves)
         if len(row):
@@ -212,7 +212,7 @@ class ConjunctionTrainer(KernelTrainer):
         for _ in results(calls, self.jobs):
             pass
 
-    # -- what came of it
+    # -- outcome
     def squares(self) -> Floats:
         """‖w‖² of each column, a whole number rounded; infinite from 2^1024 on."""
         return np.asarray(self.earlier.squares + self._gain().floats())
@@ -228,10 +228,10 @@ class ConjunctionTrainer(KernelTrainer):
         return True  # an inner product, in whole numbers
 
     def judge(self, run: Run) -> None:
-        """Is every row strictly on its own side? Exactly.
+        """Is every row strictly on its own side? Decided exactly.
 
-        Where only ties at 0 stand against it and there is a bias, they can be lifted through it by half of
-        what the others can spare, which is at least 1.
+        If only ties at 0 are in the way and there is a bias, they can be lifted through it by half the slack
+        of the other rows, which is at least 1.
         """
         run.whole_values = True  # powers of two, however large
         n = len(self.labels)
@@ -241,7 +241,7 @@ class ConjunctionTrainer(KernelTrainer):
         run.margin = self._margin(lift=run.consistent and not strict and self.bias)
 
     def _margin(self, *, lift: bool) -> float:
-        """The smallest d/‖w‖ of all rows and columns; infinite where float64 cannot hold it."""
+        """The smallest d/‖w‖ of all rows and columns; infinite if float64 cannot hold it."""
         columns, found = self.earlier.n_columns, []
         moves = np.array([u.move for u in self.updates]).reshape(-1, columns)
         bias = self.earlier.moves.sum(axis=0) + moves.sum(axis=0)
@@ -258,7 +258,7 @@ class ConjunctionTrainer(KernelTrainer):
                 up = self._lift(c)
                 smallest = float(-np.diff(up).max()) if self.joint else up[0]
                 square += math.ldexp(float((2 * up * bias[of] + up**2).sum()), -power)
-            # d and ‖w‖² are whole numbers, rounded where they are beyond 2^53
+            # d and ‖w‖² are whole numbers, rounded beyond 2^53
             least = Fraction(smallest) * Fraction(2) ** exponent
             whole = Fraction(square) * Fraction(2) ** power
             low, high = whole * (1 - 8 * (columns + 1) * UNIT), whole * (1 + 8 * (columns + 1) * UNIT)
@@ -271,8 +271,8 @@ class ConjunctionTrainer(KernelTrainer):
         return min(found)
 
     def _lift(self, c: int) -> Floats:
-        """By how much scores are raised, that of a column or, the lower classes more, those of all."""
-        if self.joint:  # differences are whole numbers: where one is not 0, 1/2 can be spared
+        """How much to raise the score of a column or, for joint classes, all scores, lower classes more."""
+        if self.joint:  # differences are whole numbers: nonzero ones can spare 1/2
             k = self.earlier.n_columns
             return np.asarray(np.arange(k, 0, -1) / (2 * (k - 1)))
         d, negative = self._distances(c), self._sides(c) < 0

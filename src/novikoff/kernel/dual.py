@@ -1,18 +1,18 @@
-"""The perceptron in its dual form: nothing but kernel values, rows by number, and counts.
+"""The perceptron in its dual form: only kernel values, row numbers and counts.
 
-A score is s = Σ_j α_j·K(x_j, x) over the rows that were mistaken, the supports. Rows are visited in blocks.
-The scores of *all* rows by the updates of the blocks before are kept; inside a block an update adds its
-kernel values with the rest of the block, and when the block is done its new supports are added to all rows
-together. So a kernel value is computed once for an update, by fast code, and an epoch costs what its
-updates cost. The values of a support that comes a second time are kept, as far as the cache goes.
+A score is s = Σ_j α_j·K(x_j, x) over the mistaken rows, the supports. Rows are visited in blocks. The scores
+of *all* rows under the updates of earlier blocks are kept. Inside a block an update adds its kernel values
+with the rest of the block; at the end of the block its new supports are added to all rows together. So a
+kernel value is computed once per update, by fast code, and an epoch costs only its updates. The values of a
+support that is used again are kept, as far as the cache allows.
 
-Decisions are exact for the kernel values as computed: a float score is trusted where it lies outside its own
-rounding error, (k + 4)·2⁻⁵³·Σ|α_j|·|K(x_j, x)| after k updates; otherwise the values are computed again and
+Decisions are exact for the kernel values as computed: a float score is trusted if its magnitude exceeds its
+rounding error, (k + 4)·2⁻⁵³·Σ|α_j|·|K(x_j, x)| after k updates; otherwise the values are recomputed and
 summed by the long accumulator. A float score is the sum over the updates in their order, so not even its last
 bit depends on blocks, cache or threads.
 
-Memory: the scores and a few numbers a row, the working arrays of a block, and the kept kernel values, all of
-which fit into `cache_bytes`; besides these only the supports themselves.
+Memory: the scores, a few numbers per row, the working arrays of a block and the kept kernel values all fit
+into `cache_bytes`; only the supports themselves are added to that.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
-NEW_SUPPORTS = 64  # wanted in a block: enough for their products to be efficient
-BLOCK = (256, 8192)  # rows of a block, at least and at most
+NEW_SUPPORTS = 64  # target per block: enough for efficient products
+BLOCK = (256, 8192)  # the fewest and the most rows of a block
 AHEAD = 8  # rows of a block whose kernel values with the rest of it are computed together
 
 
 class Rounding(_core.Rounding):
-    """How far a float sum of kernel values may be from the exact one, by what is known of the rows."""
+    """Bounds on the rounding error of float sums of kernel values, from what is known about the rows."""
 
     def __init__(self, kernel: Kernel, X: Any, n_columns: int) -> None:
         self.measured = kernel.measure(X)
         sizes = self.measured.sizes
-        known = sizes is not None  # else Cauchy and Schwarz cannot be relied on: values are looked at
+        known = sizes is not None  # else Cauchy-Schwarz is not guaranteed: values are inspected
         self.sizes: Floats = np.ones(X.shape[0]) if sizes is None else sizes
         super().__init__(n_columns, float(self.sizes.max(initial=0.0)), self.measured.whole, known)
 
     def see(self, values: Floats) -> Floats:
-        """The size of each column of values, where only looking at them tells."""
+        """The size of each column of values, if it is not known without them."""
         if self.whole and not (values == np.rint(values)).all():
             self.whole = False
         return np.asarray(np.abs(values).max(axis=0, initial=0.0))
 
 
 class DualTrainer(KernelTrainer):
-    """Learns by the kernel values of rows with supports; see the module."""
+    """Learns from the kernel values of rows with supports; see the module."""
 
     def __init__(
         self,
@@ -91,10 +91,10 @@ class DualTrainer(KernelTrainer):
         if len(earlier.used):
             self._begin()
         self.close = 0
-        self.rate = 1.0  # updates a visit, of late
+        self.rate = 1.0  # recent updates per visit
 
     def _begin(self) -> None:
-        """Take over the scores by the updates that were made before."""
+        """Compute the scores under the earlier updates."""
         earlier, rounding = self.earlier, self.rounding
         self.scores = earlier.scores(self.X, averaged=False, n_jobs=self.jobs)
         if rounding.known:
@@ -110,7 +110,7 @@ class DualTrainer(KernelTrainer):
 
     # -- learning
     def epoch(self, order: Rows | None = None) -> Epoch:
-        """Visit the rows, in blocks; a block ends early where it has too many mistakes."""
+        """Visit the rows, in blocks; a block ends early if it has too many mistakes."""
         order = self.order() if order is None else order
         before, done = len(self.updates), 0
         while done < len(order):
@@ -136,12 +136,12 @@ class DualTrainer(KernelTrainer):
         return _core.Block(scores, self.labels[block], sizes, *how, self.rounding)
 
     def _note(self, visits: _core.Block, block: Rows, first: int) -> None:
-        """Note the updates that a block has made since the last time; its first has the number `first`."""
+        """Record the updates of a block since the last call; its first update has the number `first`."""
         places, moves, gains = visits.made(len(self.updates) - first)
         self.updates += map(Update, block[places].tolist(), (self.visits + places).tolist(), moves, gains)
 
     def _look_ahead(self, visits: _core.Block, block: Rows) -> None:
-        """Give a block the kernel values of the row at hand, and of some to come that look wrong too."""
+        """Give a block the kernel values of the current row, and of some later rows that look wrong too."""
         at, end, places = visits.at, len(block), visits.ahead(AHEAD)
         kept = [self.cache.get(row) for row in block[places].tolist()]
         new = [k for k, column in enumerate(kept) if column is None]
@@ -162,13 +162,13 @@ class DualTrainer(KernelTrainer):
         for begin in range(0, len(made), PANEL):
             part = made[begin : begin + PANEL]
             sizes = self._add([u.row for u in part], np.array([u.move for u in part]))
-            if sizes is not None:  # all values have been seen now, not only those of the block
+            if sizes is not None:  # now all values have been seen, not only the block's
                 before = before + np.abs(np.array([u.move for u in part])).T @ sizes
         if made and not self.rounding.known:
             self.rounding.weight = before
 
     def _add(self, supports: list[int], moves: Floats) -> Floats | None:
-        """Add updates to the scores of all rows, in their order; the sizes of their values, if unknown."""
+        """Add updates to the scores of all rows, in order; return the sizes of their values, if unknown."""
         n, cache = len(self.labels), self.cache
         kept = {k: column for k, row in enumerate(supports) if (column := cache.get(row)) is not None}
         new = [k for k in range(len(supports)) if k not in kept]
@@ -200,7 +200,7 @@ class DualTrainer(KernelTrainer):
     # -- the most violated row
     def visit_worst(self) -> int:
         first, before = len(self.updates), self.rounding.weight
-        found: dict[int, Floats] = {}  # one-vs-rest, some classes may have the same row
+        found: dict[int, Floats] = {}  # one-vs-rest: classes may share a row
         for c in range(1 if self.joint else self.scores.shape[1]):
             row, move = self._most_violated(c)
             if move is not None:
@@ -213,12 +213,12 @@ class DualTrainer(KernelTrainer):
                 self._look_ahead(visits, here)
             self._note(visits, here, len(self.updates))
         made = len(self.updates) - first
-        self.visits += made > 0  # nothing violated, so nothing was visited
+        self.visits += made > 0  # without a violated row there is no visit
         self._push(first, before)
         return made
 
     def _most_violated(self, c: int) -> tuple[int, Floats | None]:
-        """The mistaken row of the smallest d, of one column or of all, the lowest of those; and its move.
+        """The mistaken row with the smallest d, for one column or all, the lowest on ties; and its move.
 
         d is compared as a float; whether it is a mistake is decided exactly.
         """
@@ -228,7 +228,7 @@ class DualTrainer(KernelTrainer):
         doubtful = np.flatnonzero(d <= 2.03 * (slack[c] if apart else slack.max()) * self.rounding.sizes)
         while len(doubtful):
             smallest = doubtful[d[doubtful] == d[doubtful].min()]
-            if not slack.any():  # d is known: a tie that hurts nobody need not be looked at
+            if not slack.any():  # d is exact: harmless ties need no decision
                 smallest = smallest[(d[smallest] < 0) | hurts[smallest]]
             for row in smallest.tolist():
                 move = self._decide(row, self.scores[row], c if apart else None)
@@ -238,7 +238,7 @@ class DualTrainer(KernelTrainer):
         return -1, None
 
     def smallest(self, c: int | None = None) -> tuple[Floats, Any]:
-        """The smallest d of each row, of one column or of all, and whether d = 0 is a mistake there."""
+        """The smallest d of each row, for one column or all, and whether d = 0 is a mistake there."""
         scores, labels = self.scores, self.labels
         if self.joint:
             own = np.arange(len(labels)), labels
@@ -253,7 +253,7 @@ class DualTrainer(KernelTrainer):
 
     # -- deciding
     def _decide(self, row: int, scores: Floats, only: int | None = None) -> Floats | None:
-        """How the classes' scores must move, or `only` one of them: None where the row is right."""
+        """The moves of the classes' scores, or of `only` one of them; None if the row is right."""
         label = int(self.labels[row])
         slack = self.rounding.slack * self.rounding.sizes[row]
         if self.joint:
@@ -288,7 +288,7 @@ class DualTrainer(KernelTrainer):
         return move
 
     def exact(self, row: int, of: Callable[[Floats], Floats]) -> tuple[int, float]:
-        """Σ α·K(support, row) of the values as computed: its sign, and the number nearest to it.
+        """Σ α·K(support, row) for the values as computed: its sign, and the nearest float.
 
         `of` picks the column of moves, or a difference of two.
         """
@@ -308,17 +308,16 @@ class DualTrainer(KernelTrainer):
                 found.append(values[0])
         return _core.exact_dot(np.concatenate(factors), np.concatenate(found))
 
-    # -- what came of it
+    # -- outcome
     def judge(self, run: Run) -> None:
         run.whole_values = self.rounding.whole
         judge(self, run)
 
     def is_zero(self, model: DualModel) -> bool:
-        """Whether w, or that of one class by itself, scores every row 0, exactly, after updates.
+        """Whether w, or the w of a single class, scores every row exactly 0 after updates.
 
-        ‖w‖ = 0 says so where K is an inner product. Where it is only known to be symmetric this is what
-        proves that no f = Σ β·K(x, ·) separates the rows: the sum of y·f(x) over the updates is
-        Σ β·(w's scores) = 0.
+        If K is an inner product, ‖w‖ = 0 implies it. If K is only known to be symmetric, then no f = Σ β·K(x,
+        ·) separates the rows: the sum of y·f(x) over the updates is Σ β·(w's scores) = 0.
         """
         if model.kernel.is_known:
             return True
@@ -331,12 +330,12 @@ class DualTrainer(KernelTrainer):
 
     def squares(self) -> Floats:
         gains = np.array([self.earlier.squares, *(u.gain for u in self.updates)])
-        total: Floats = np.add.accumulate(gains)[-1]  # one after another, unlike a sum
+        total: Floats = np.add.accumulate(gains)[-1]  # one after another, unlike np.sum
         return np.maximum(total, 0.0)
 
     @property
     def is_whole(self) -> bool:
-        """Whether no sum was rounded, and no value of K: R may be that of a row that caused no update."""
+        """Whether no sum and no value of K was rounded; R may come from a row without an update."""
         whole = self.rounding.whole and not np.any(self.rounding.slack)
         return bool(
             whole and (self.earlier.whole or not self.earlier.n_rows) and self.squares().max() < 2.0**53
@@ -360,10 +359,10 @@ class DualTrainer(KernelTrainer):
 
 
 class _Columns:
-    """Kernel values of some rows with all rows, up to a number of them: those that came twice."""
+    """Kernel values with all rows, for up to `capacity` rows that were needed twice."""
 
     def __init__(self, capacity: int) -> None:
-        self.capacity, self.at_once = capacity, False  # at once: values are expensive
+        self.capacity, self.at_once = capacity, False  # at once: at the first need
         self.kept: dict[int, Floats] = {}
         self.seen: set[int] = set()
 
@@ -371,27 +370,27 @@ class _Columns:
         return self.kept.get(row)
 
     def wants(self, row: int) -> bool:
-        """Whether a row that is not kept should be, now that it has come once more."""
+        """Whether a row that is not kept should be, now that it is needed once more."""
         again = self.at_once or row in self.seen
         self.seen.add(row)
         return again and len(self.kept) < self.capacity
 
     def add(self, rows: Iterable[int], n: int) -> dict[int, Floats]:
-        """Room for the values of rows, as far as there is any, to be written to."""
+        """Make room for the values of rows, as far as there is any."""
         columns = {row: np.empty(n) for row in islice(rows, self.capacity - len(self.kept))}
         self.kept |= columns
         return columns
 
 
 def least_bytes(n: int, n_columns: int, jobs: int) -> int:
-    """What learning from n rows needs besides the rows and the supports, nothing being kept."""
+    """The bytes for learning from n rows, besides rows and supports, if no values are kept."""
     of_rows = 8 * n * (n_columns + 2)
     of_block = 8 * min(BLOCK[1], n) * (2 * n_columns + 3 * AHEAD + 4)
     return of_rows + of_block + 16 * min(PART, n) * PANEL * min(jobs, -(-n // PART))
 
 
 def signs_of(label: int, n_columns: int) -> Floats:
-    """y = ±1 for every column of scores: one column for two classes, else one a class."""
+    """y = ±1 for every column of scores: one column for two classes, else one per class."""
     if n_columns == 1:
         return np.array([1.0 if label == 1 else -1.0])
     y = np.full(n_columns, -1.0)

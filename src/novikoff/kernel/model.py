@@ -28,26 +28,26 @@ from novikoff.training.weights import Floats, Ints
 
 @dataclass(eq=False)
 class KernelModel(RowModel):
-    """What a model file of a kernel perceptron holds.
+    """The content of a model file of a kernel perceptron.
 
     Parameters
     ----------
     dual : novikoff.kernel.dual_model.DualModel or novikoff.kernel.budget.BudgetModel
-        The supports, and the updates in their order or, with a budget, the coefficients: what predicts, and
-        what goes on learning.
+        The supports, and the updates in their order or, with a budget, the coefficients, for prediction and
+        further learning.
     classes : array of labels, in the model's order
     features : novikoff.data.sources.features.Features
-        What the columns are called, and how an example gets into them.
+        The names of the columns, and how an example is mapped to them.
     predict_with : "voted", "averaged" or "last"
-        None at construction: as `KernelPerceptron` has it.
+        None at construction: the default of `KernelPerceptron`.
     scaling : object with `transform`, `state` and `from_state`, optional
-        What is done to every row before the kernel sees it.
+        The transformation of every row before the kernel is applied.
     parameters : dict
-        How it was trained, as far as JSON can say it.
+        The parameters of training, as far as JSON can represent them.
     run : novikoff.training.run.Run, optional
-        What training did; the report is made from it.
+        The record of training, from which the report is made.
     name, order : str
-        What the report calls the model and the order of the rows.
+        The names of the model and of the order of the rows in the report.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class KernelModel(RowModel):
         if self.predict_with is None:
             self.predict_with = kernel_settings.way_of(self.dual, None)
 
-    # -- what it says of itself
+    # -- features and report
     @property
     def n_features(self) -> int:
         return self.features.n_columns
@@ -90,9 +90,9 @@ class KernelModel(RowModel):
             return None
         return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
 
-    # -- using it
+    # -- predicting
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """Scores: (n,) for two classes, (n, classes) for more, as `KernelPerceptron.decision_function`."""
+        """Scores: (n,) for two classes, (n, classes) for more, as in `KernelPerceptron.decision_function`."""
         return self.places_and_scores(X, n_jobs)[1]
 
     def places(self, X: Any, n_jobs: int | None = None) -> Ints:
@@ -108,7 +108,7 @@ class KernelModel(RowModel):
             expected = f"rows of {self.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
         X = X if self.scaling is None else self.scaling.transform(X)
-        return sound(read_matrix(X))  # scaled ones are blocks of their own
+        return sound(read_matrix(X))  # scaled rows come as a block
 
     # -- files
     def _learned_state(self) -> dict[str, checks.State]:
@@ -128,7 +128,7 @@ class KernelModel(RowModel):
             dual = budgetstate.budget_from_state(*part("budgeted"))
             if dual.budget is None:
                 raise ValueError("budget is missing, expected a whole number")
-            way = None if way == "voted" else way  # as 0.1 called the default
+            way = None if way == "voted" else way  # the name of the default in 0.1
         else:
             dual = dualstate.dual_from_state(*part("dual"))
         model = cls(
@@ -150,7 +150,7 @@ class KernelModel(RowModel):
 
 
 def _columns(dual: Fitted) -> int | None:
-    """Columns of the rows that it can predict, as far as it says so."""
+    """The number of columns of the rows that it can predict, if known."""
     if isinstance(dual.kernel, PrecomputedKernel):
         return dual.kernel.n_columns
     return int(dual.vectors.shape[1]) if isinstance(dual, DualModel) else dual.n_features or None

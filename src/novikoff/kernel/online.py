@@ -47,9 +47,9 @@ KIND = "online kernel"  # of model files
 class OnlineKernelPerceptron:
     """A kernel perceptron for streams: one example at a time, at most `budget` of them kept.
 
-    An example is a dict of feature to number or str, as for `OnlinePerceptron`, or an array of numbers; with
-    a kernel that is a function it may be any object. Labels are any hashables. `predict_one` and `score_one`
-    never change the model.
+    An example is a dict that maps features to numbers or strings, as for `OnlinePerceptron`, or an array of
+    numbers; for a kernel function it may be any object. Labels are any hashables. `predict_one` and
+    `score_one` never change the model.
 
     Parameters
     ----------
@@ -58,43 +58,45 @@ class OnlineKernelPerceptron:
     Attributes
     ----------
     classes_ : list
-        The labels known.
+        The known labels.
     n_supports_ : int
-        Examples kept, never more than `budget`.
+        The number of examples kept, never more than `budget`.
     support_ : ndarray of int
-        Which they are, counted from the first example learned from.
+        Their numbers, counted from the first example learned from.
     dual_coef_ : ndarray of shape (1, n_supports_), or (classes, n_supports_) for three classes or more
-        Their coefficients: a row for the second of two classes, else one a class.
+        Their coefficients: one row for the second of two classes, else one row per class.
     n_visits_, n_updates_ : int
         Examples learned from; updates made (one-vs-rest: each class counts its own).
     n_mistakes_ : int
-        Progressive mistakes of the last coefficients: how often `predict_one`, asked just before `learn_one`,
-        would have been wrong had it known the example's class. With ``ties="mistake"`` ties count.
+        Progressive mistakes of the last coefficients: how often `predict_one`, called just before
+        `learn_one`, would have been wrong if it had known the example's class. With ``ties="mistake"`` ties
+        count too.
     n_features_in_ : int
-        Features known, where examples are dicts or arrays.
+        The number of known features, if examples are dicts or arrays.
     feature_names_in_ : ndarray of str
-        Their names, where examples are dicts.
+        Their names, if examples are dicts.
     memory_ : int
         Bytes that the supports and coefficients take.
 
     Notes
     -----
-    *Budget.* Without one the model grows by an example a mistake. With one, memory and the time an example
-    takes are bounded; docs/budgets.md has the policies. The names of features are kept as they come: for
-    streams of dicts with ever new names, `hash_bits` bounds them too.
+    *Budget.* Without a budget the model grows by one example per mistake. With one, memory and time per
+    example are bounded; docs/budgets.md describes the policies. All feature names are kept: for streams of
+    dicts with ever new names, `hash_bits` bounds them too.
 
     *Averages.* ``predict_with="averaged"`` needs ``budget=None`` or a projectron; it can be set at any time.
 
-    *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; numbers and booleans are in
-    their order, other labels in that of their appearance. While one class is known, it is learned as the
-    first; should it turn out to be the second, its supports go, or, with ``ties="mistake"``, α becomes −α: as
-    if both had been declared. When a third appears, α becomes (−α, +α, 0), and later ones start at 0.
+    *Classes.* As for `OnlinePerceptron`: two classes share one column of coefficients; numbers and booleans
+    are sorted, other labels keep their order of appearance. While only one class is known, it is learned as
+    the first. If it turns out to be the second, its supports are removed or, with ``ties="mistake"``, α
+    becomes −α, as if both had been declared. When a third class appears, α becomes (−α, +α, 0); later ones
+    start at 0.
 
-    An example that is refused leaves the model as it was. Files (`save`) and pickles hold the whole state.
+    A refused example leaves the model unchanged. Files (`save`) and pickles hold the whole state.
 
-    *Threads.* Calls from several threads follow one another in some order, and none is lost; those that only
-    predict run together. A kernel that is a function, or a ``__float__`` or ``__hash__`` of what is given,
-    may predict with the model that called it, but not learn with it: that is a RuntimeError.
+    *Threads.* Calls from several threads run one after another in some order, and none is lost; calls that
+    only predict may run at the same time. A kernel function, or a ``__float__`` or ``__hash__`` of an
+    argument, may predict with the model that called it; learning with it raises a RuntimeError.
 
     Examples
     --------
@@ -132,7 +134,7 @@ class OnlineKernelPerceptron:
         self._rng = own_generator(np.random.default_rng(self.random_state))
         self._labels: dict[Any, int] = {}
         self._n_mistakes = 0
-        self._learner: BudgetModel | None = None  # made when the first example shows what rows are
+        self._learner: BudgetModel | None = None  # made at the first example, which shows the kind of rows
         self._reader: _core.DictReader | None = None  # of dicts
         for label in self.classes or ():
             if label in self._labels:
@@ -161,14 +163,14 @@ class OnlineKernelPerceptron:
 
     # -- one example ---------------------------------------------------------------------------------
     def predict_one(self, x: Any) -> Any:
-        """The label predicted; None before any label was seen. Learns nothing."""
+        """The predicted label; None before any label was seen. The model does not change."""
         with turns_of(self).reading:
             if len(self._labels) < 2 or self._learner is None:
                 return self.classes_[0] if len(self._labels) == 1 else self._undecided()
             return self.classes_[int(self._learner.winners(self._scores(x))[0])]
 
     def _undecided(self) -> Any:
-        """What is said before anything was learned: every score is 0, which the tie rule settles."""
+        """The prediction before anything was learned: every score is 0, and the tie rule decides."""
         return None if not self._labels else self.classes_[1 if len(self._labels) == 2 else 0]
 
     def score_one(self, x: Any) -> Any:
@@ -185,7 +187,7 @@ class OnlineKernelPerceptron:
         return self._learner.scores(self._row(x, add=False), averaged=self.predict_with == "averaged")
 
     def learn_one(self, x: Any, y: Hashable) -> None:
-        """Learn from one example and its label. An example that is refused changes nothing."""
+        """Learn from one example and its label. A refused example changes nothing."""
         with turns_of(self).learning:
             label = self._find(y)
             row = self._row(x, add=True)
@@ -199,11 +201,11 @@ class OnlineKernelPerceptron:
                 raise
 
     def _learn(self, learner: BudgetModel, row: Any, y: Hashable, label: int) -> None:
-        """Learn from a row; while one class is known, it is taken for the first of two."""
+        """Learn from a row; while only one class is known, it is treated as the first of two."""
         labels, mistakes = self._labels, self._n_mistakes
         if label == len(labels):
             turns = label == 1 and precedes(y, next(iter(labels)))
-            if turns or label > 1:  # a function may yet fail, and this cannot be taken back
+            if turns or label > 1:  # a function may still fail, and this cannot be undone
                 learner = copy.deepcopy(learner)
             if turns:
                 learner.turn()
@@ -224,7 +226,7 @@ class OnlineKernelPerceptron:
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:
         """Learn from pairs (x, y), or, given `y`, from examples alone.
 
-        An example that is refused stops the call with an error that says which it was, counted from 0; those
+        A refused example stops the call with an error that gives its position, counted from 0; the examples
         before it have been learned.
         """
         pairs = examples if y is None else zip(examples, y, strict=True)
@@ -252,7 +254,7 @@ class OnlineKernelPerceptron:
 
     # -- examples as rows ----------------------------------------------------------------------------
     def _row(self, x: Any, *, add: bool) -> Any:
-        """The example as a matrix of one row, of the kind that the first example had."""
+        """The example as a matrix of one row, of the same kind as the first example."""
         if isinstance(self._kernel, FunctionKernel):
             return _block(x)
         if isinstance(x, dict):
@@ -261,7 +263,7 @@ class OnlineKernelPerceptron:
                     raise TypeError("x is a dict, but the examples so far were arrays")
                 self._reader = _core.DictReader(self.hash_bits, self.seed)
             values, columns = self._reader.read(x, add)
-            # which may have met names that were taken back
+            # the learner may know more columns: names may have been taken back
             known = 0 if self._learner is None else self._learner.n_features
             indptr = np.array([0, len(values)], dtype=np.int64)
             return Csr(values, columns, indptr, (1, max(self._reader.columns, known)))
@@ -289,7 +291,7 @@ class OnlineKernelPerceptron:
             return row_budget(self._kernel, n_classes, row.shape[1], sparse=True, **options)
         return budget_model(self._kernel, n_classes, row, **options)
 
-    # -- what it holds -------------------------------------------------------------------------------
+    # -- contents ------------------------------------------------------------------------------------
     def _held(self, of: Callable[[BudgetModel], Any], otherwise: Any) -> Any:
         with turns_of(self).reading:
             return otherwise if self._learner is None else of(self._learner)
@@ -348,7 +350,7 @@ class OnlineKernelPerceptron:
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file of data only, at once or not at all.
+        """Write the model atomically to a file that holds only data.
 
         Raises
         ------
@@ -361,8 +363,8 @@ class OnlineKernelPerceptron:
         write_file(path, facts, arrays, KIND)
 
     def _state(self) -> tuple[Facts, Arrays]:
-        """What a file says."""
-        kernel_state(self._kernel)  # says what is the matter, where it cannot be data
+        """The facts and arrays of a file."""
+        kernel_state(self._kernel)  # raises an error if it is not data
         params = plain_parameters(parameters_for_file(self, kernel_params=None), self.classes_)
         parts, named = {}, self._reader is not None and self._learner is not None
         if self._learner is not None:
@@ -375,9 +377,9 @@ class OnlineKernelPerceptron:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlineKernelPerceptron:
-        """The model in a file that `save` wrote; it goes on learning as the saved one would.
+        """Load the model that `save` wrote; it continues to learn as the saved one would.
 
-        Runs no code from the file. Raises a ValueError in one line when the file is not what it should be.
+        No code from the file is run. An invalid file raises a ValueError with a message of one line.
         """
         facts, arrays = read_file(path, KIND)
         try:
@@ -388,7 +390,7 @@ class OnlineKernelPerceptron:
         return model
 
     def _take(self, facts: Facts, arrays: Arrays) -> None:
-        """What a file says beside the parameters, as far as it fits to them."""
+        """Take over the learned state of a file, which must match the parameters."""
         labels = labels_from_state(facts, self.classes)
         self._labels = {label: place for place, label in enumerate(labels)}
         self._n_mistakes = count(facts, "n_mistakes")
@@ -396,8 +398,8 @@ class OnlineKernelPerceptron:
             return
         learner = budget_from_state(fact(facts, "learner", dict), sub("learner", arrays))
         made = learner.kernel, learner.budget, learner.policy, learner.joint, learner.tie_is_mistake
-        asked = self._kernel, self.budget, self.budget_policy, self.multiclass == "joint"
-        if made != (*asked, self.ties == "mistake") or learner.n_classes != max(len(labels), 2):
+        wanted = self._kernel, self.budget, self.budget_policy, self.multiclass == "joint"
+        if made != (*wanted, self.ties == "mistake") or learner.n_classes != max(len(labels), 2):
             raise ValueError("the learned state does not match the parameters or the labels")
         if fact(facts, "named", bool):
             self._reader = _core.DictReader(self.hash_bits, self.seed)
@@ -411,7 +413,7 @@ class OnlineKernelPerceptron:
     def __getstate__(self) -> dict[str, Any]:
         with turns_of(self).reading:
             names = None if self._reader is None else self._reader.names()
-            learner = copy.copy(self._learner)  # of this moment: it may go on learning while this is written
+            learner = copy.copy(self._learner)  # a snapshot: it may learn while this is written
             return vars(self) | {"_reader": names, "_learner": learner, "_turns": Turns()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -425,7 +427,7 @@ class OnlineKernelPerceptron:
 
 
 def _numbers(x: Any) -> Floats | None:
-    """A vector of numbers as a matrix of one row; None where x is none."""
+    """A vector of numbers as a matrix of one row; None if x is not such a vector."""
     if isinstance(x, str | bytes | set | frozenset | dict):
         return None
     try:
@@ -438,7 +440,7 @@ def _numbers(x: Any) -> Floats | None:
 
 
 def _block(x: Any) -> Any:
-    """An example as a function gets it: numbers as a row of a matrix, all else in an array of objects."""
+    """An example as a function gets it: numbers as a row of a matrix, anything else in an object array."""
     row = _numbers(x)
     if row is not None:
         return row

@@ -1,4 +1,4 @@
-"""From parameters to a kernel model, with or without a budget: what the estimator and the command share."""
+"""From parameters to a kernel model, with or without a budget: for the estimator and the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Fitted = DualModel | BudgetModel
 
 @dataclass(frozen=True)
 class KernelSettings:
-    """What makes a kernel model, by the names that `parameters` has."""
+    """The parameters that make a kernel model, with their names in `novikoff.parameters`."""
 
     kernel: Any  # a name, or a function
     gamma: float | str
@@ -50,7 +50,7 @@ class KernelSettings:
     cache_mb: float
 
     def make_kernel(self, X: Any) -> Kernel:
-        """The kernel with its parameters, as the training rows decide them."""
+        """The kernel with its parameters, some of which depend on the training rows."""
         offset = 1.0 if self.fit_intercept else 0.0
         if self.kernel_params and not callable(self.kernel):
             raise ValueError(
@@ -73,7 +73,7 @@ class KernelSettings:
         )
 
     def begin(self, X: Any, n_classes: int, rng: np.random.Generator) -> Fitted:
-        """Nothing learned yet, for rows such as those of X."""
+        """An empty model for rows like those of X."""
         if self.budget is not None:
             return self.begin_budget(X, n_classes, rng)
         return DualModel.empty(self.make_kernel(X), n_classes, joint=self._is_joint(n_classes), like=X)
@@ -87,9 +87,9 @@ class KernelSettings:
         sparse: bool | None = None,
         grows: bool = False,
     ) -> BudgetModel:
-        """The same with a budget; `grows`: there may be more classes later.
+        """The same with a budget; `grows`: classes may be added later.
 
-        `sparse` supports can have columns added to them. None: as suits X.
+        `sparse`: columns can be added to the supports. None: as suits X.
         """
         return budget_model(
             self.make_kernel(X),
@@ -105,14 +105,14 @@ class KernelSettings:
 
     @property
     def gamma_by_rows(self) -> bool:
-        """Whether only all training rows tell what gamma is."""
+        """Whether gamma depends on all training rows."""
         return isinstance(self.gamma, str) and self.kernel in WITH_GAMMA
 
     def _is_joint(self, n_classes: int) -> bool:
         return self.multiclass == "joint" and n_classes > 2
 
     def trainer(self, X: Any, labels: Ints, n_classes: int, plan: Plan) -> KernelTrainer | BudgetTrainer:
-        """What learns from scratch; `plan` says how often and in which order rows are visited."""
+        """The trainer of a fit from scratch; `plan` has the number of epochs and the order of the rows."""
         return self._trainer_of(self.begin(X, n_classes, plan.rng), X, labels, plan)
 
     def fitted(self, trainer: KernelTrainer | BudgetTrainer, run: Run) -> Fitted:
@@ -125,13 +125,13 @@ class KernelSettings:
     def continuing(
         self, model: Fitted, X: Any, labels: Ints, plan: Plan, *, turned: bool = False
     ) -> KernelTrainer | BudgetTrainer:
-        """What learns from more rows; rows that are refused leave `model` as it was.
+        """The trainer for more rows; refused rows leave `model` unchanged.
 
         `turned`: the only class before these rows, learned as the first of two, is the second.
         """
         if not isinstance(model, BudgetModel):
             model = model.turned(tie_is_mistake=self.ties == "mistake") if turned else model
-        elif turned or not isinstance(model.kernel, NamedKernel):  # whose values could still fail half-way
+        elif turned or not isinstance(model.kernel, NamedKernel):  # values may fail half-way
             model = deepcopy(model)
             if turned:
                 model.turn()
@@ -150,7 +150,7 @@ class KernelSettings:
         return DualTrainer(model, X, labels, plan, tie_is_mistake=ties, cache_bytes=cache_bytes)
 
     def check_unchanged(self, model: Fitted) -> None:
-        """A model that goes on learning must be asked for what it was begun with."""
+        """Refuse to continue a model with parameters other than those it began with."""
         kernel = model.kernel
         same = self._is_joint(model.n_classes) == model.joint and bool(kernel.offset) == self.fit_intercept
         policy = getattr(model, "budget", None), getattr(model, "policy", self.budget_policy)
@@ -191,14 +191,14 @@ def parameters_learned_with(model: Fitted) -> dict[str, Any]:
 
 
 def way_of(model: Fitted, predict_with: str | None) -> str:
-    """What a model predicts with when it is asked for `predict_with`."""
+    """What a model with this `predict_with` predicts with."""
     if isinstance(model, BudgetModel):
         return what_predicts(predict_with, model.budget, model.policy)
     return predict_with or "voted"
 
 
 def scores(model: Fitted, X: Any, predict_with: str | None, n_jobs: int | None = None) -> Floats:
-    """(n, columns) by the votes (their mean), the averaged or the last coefficients."""
+    """(n, columns) scores: the mean vote, or by the averaged or the last coefficients."""
     way = way_of(model, predict_with)
     if way == "voted" and isinstance(model, DualModel):
         return model.votes(X, n_jobs) / max(model.n_visits, 1)
@@ -206,7 +206,7 @@ def scores(model: Fitted, X: Any, predict_with: str | None, n_jobs: int | None =
 
 
 def report(model: Fitted, run: Run, name: str, order: str, n_features: int) -> Report:
-    """What there is to say about `run`, which made `model`."""
+    """The report on `run`, which made `model`."""
     kernel = model.kernel
     shown = kernel.title if isinstance(kernel, FunctionKernel) else repr(kernel.title)
     return summarize(model, run, f"{name}({shown})", order, n_features)

@@ -17,14 +17,14 @@ GIVEN_DEFINITE = "given a positive semidefinite kernel"
 
 
 def margin_upper(model: DualModel | BudgetModel, run: Run) -> float:
-    """‖w‖/Στ ≥ γ, rounded up, for all that is known of K; infinite where that is nothing."""
+    """‖w‖/Στ ≥ γ, rounded up; infinite if what is known about K does not prove it."""
     upper = model.margin_upper
     unproved = upper == 0 and not model.kernel.is_known and run.verdict != "inseparable"
     return math.inf if unproved or _is_indefinite(model, run) else upper
 
 
 def _is_indefinite(model: DualModel | BudgetModel, run: Run) -> bool:
-    """Whether the run shows that K is no inner product: ‖w‖² < 0, or a margin above what bounds it."""
+    """Whether the run shows that K is not an inner product: ‖w‖² < 0, or a margin above its upper bound."""
     if isinstance(model, BudgetModel) or model.kernel.is_known:
         return False
     crossed = run.verdict == "separated" and run.margin > model.margin_upper
@@ -32,7 +32,7 @@ def _is_indefinite(model: DualModel | BudgetModel, run: Run) -> bool:
 
 
 def summarize(model: DualModel | BudgetModel, run: Run, name: str, order: str, n_features: int) -> Report:
-    """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
+    """The report on `run`, which made `model`; `name` and `order` are shown unchanged."""
     upper, margin = margin_upper(model, run), run.margin if run.verdict == "separated" else 0.0
     indefinite = _is_indefinite(model, run)
     bound, _ = theorem(Settings(), 1.0)
@@ -42,7 +42,7 @@ def summarize(model: DualModel | BudgetModel, run: Run, name: str, order: str, n
         bound, upper_of_all = f"the sum of {parts} classes' {bound}", math.inf
     low, high = 0.0, math.inf
     if isinstance(model, BudgetModel):
-        bound = ""  # what was projected or removed is lost to the proof
+        bound = ""  # the proof does not cover projection and removal
     elif model.radius < math.inf and not indefinite:
         least, most = model.reach_square()
         low, high = at_least(least, upper_of_all), at_most(parts * most, margin)

@@ -1,4 +1,4 @@
-"""What the trainers of dual models share: the order of an epoch, and the updates it made."""
+"""Common code of the trainers of dual models: the order of an epoch, and its updates."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Update(NamedTuple):
     row: int
     visit: int  # visits made before it
     move: Floats  # −1, 0 or +1 for each column of scores
-    gain: Any = None  # of ‖w‖² of each column, where it is kept by update
+    gain: Any = None  # in ‖w‖² of each column, if it is kept per update
 
 
 class KernelTrainer(WorstFirstTrainer):
-    """Abstract: learns from the rows of a matrix by their kernel values, going on from `earlier`."""
+    """Abstract: learns from the rows of a matrix by their kernel values, continuing from `earlier`."""
 
     def __init__(
         self, earlier: DualModel, X: Any, labels: Ints, plan: Plan, *, tie_is_mistake: bool = False
@@ -38,7 +38,7 @@ class KernelTrainer(WorstFirstTrainer):
 
     @abstractmethod
     def visit_worst(self) -> int:
-        """One visit to the most violated row, or to each class's own (one-vs-rest); the number of updates."""
+        """Visit the most violated row, or that of each class (one-vs-rest); return the number of updates."""
 
     @abstractmethod
     def squares(self) -> Floats:
@@ -46,11 +46,11 @@ class KernelTrainer(WorstFirstTrainer):
 
     @abstractmethod
     def model(self) -> DualModel:
-        """What has been learned, with what was before. May be asked for when a call was interrupted."""
+        """The model so far, with all earlier updates; also after an interrupted call."""
 
     @abstractmethod
     def is_zero(self, model: DualModel) -> bool:
-        """Whether w, or that of one class by itself, is 0, where ‖w‖ as computed is."""
+        """Whether w, or the w of a single class, is 0, given that ‖w‖ as computed is 0."""
 
     def order(self) -> Rows:
         """The rows in the order of the next epoch."""
@@ -63,7 +63,7 @@ class KernelTrainer(WorstFirstTrainer):
         return self.counted(converged, before)
 
     def counted(self, converged: bool, before: int) -> Epoch:
-        """What the updates from number `before` on come to."""
+        """The outcome of the updates from number `before` on."""
         made = np.array([u.move for u in self.updates[before:]]).reshape(-1, self.earlier.n_columns)
         count = len(made) if self.joint else int(np.count_nonzero(made))
         norm = math.sqrt(float(self.squares().sum()))
@@ -73,7 +73,7 @@ class KernelTrainer(WorstFirstTrainer):
         run.n_rows = len(self.labels)
 
     def fitted(self, run: Run) -> DualModel:
-        """The model at the end of a fit. That a sum of the y·φ(x) is 0 proves that nothing separates them."""
+        """The model at the end of a fit. A sum of the y·φ(x) that is 0 proves that nothing separates them."""
         model = self.model()
         if run.verdict == "undecided" and model.margin_upper == 0 and self.is_zero(model):
             run.verdict = "inseparable"

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class Smallest(NamedTuple):
-    """The smallest d of all rows, by column; of all of them together where classes are joint."""
+    """The smallest d of all rows, per column; over all columns if classes are joint."""
 
     d: Floats
-    wrong: bool  # some row is not right under the tie rule
+    wrong: bool  # some row is wrong under the tie rule
     strict: bool  # every d is > 0, exactly
     least: Floats  # d, rounded down
-    spare: Floats  # how far a tie may be lifted: the smallest d of those whom that would hurt
+    spare: Floats  # how far a tie may be lifted: the smallest d of the rows that this hurts
 
 
 def judge(trainer: DualTrainer, run: Run) -> None:
     """Is every row strictly on its own side? Decided exactly, by the last scores.
 
-    Where only ties at 0 stand against it and there is a bias, they are lifted through it, by half of what
-    the others can spare.
+    If only ties at 0 are in the way and there is a bias, they are lifted through it by half the slack of the
+    other rows.
     """
     found, squares = _smallest(trainer), trainer.model().enclosed_squares()
     run.consistent = not found.wrong
@@ -59,7 +59,7 @@ def judge(trainer: DualTrainer, run: Run) -> None:
 
 
 def _value_error(trainer: DualTrainer) -> Fraction:
-    """How far d may be from that of K's own values, where its formula is known; else of those computed."""
+    """How far the error of the computed kernel values may move d; 0 if they are K by definition."""
     if trainer.is_whole or trainer.rounding.measured.radius == math.inf:
         return Fraction(0)
     n = len(trainer.earlier.used) + len(trainer.updates)
@@ -67,14 +67,14 @@ def _value_error(trainer: DualTrainer) -> Fraction:
 
 
 def _lift(trainer: DualTrainer, found: Smallest) -> Floats:
-    """What is added to the scores of columns with ties: to lower classes more, where they are joint."""
+    """The lift of the scores of columns with ties; larger for lower classes if classes are joint."""
     half = np.where(np.isfinite(found.spare), np.maximum(found.spare, 0.0) / 2, 1.0)
     k = trainer.earlier.n_columns
     return np.asarray(half * np.arange(k, 0, -1) / (k - 1) if trainer.joint else half * (found.d == 0))
 
 
 def _smallest(trainer: DualTrainer, lift: Floats | None = None) -> Smallest:
-    """Look at all rows; with `lift`, only what is beyond rounding counts as strict."""
+    """Scan all rows; with `lift`, d counts as strict only beyond its rounding error."""
     k, joint = trainer.earlier.n_columns, trainer.joint
     slack, sizes = trainer.rounding.slack, trainer.rounding.sizes
     d, least, spare = np.full(k, math.inf), np.full(k, math.inf), np.full(k, math.inf)
@@ -117,8 +117,8 @@ def _smallest(trainer: DualTrainer, lift: Floats | None = None) -> Smallest:
 def _lower(
     trainer: DualTrainer, begin: int, signed: Floats, doubt: Floats, lift: Floats | None, least: Floats
 ) -> None:
-    """Bring `least` down to the smallest d of these rows, rounded down; d is known up to `doubt`."""
-    close = trainer.close  # a measure, and no decision
+    """Lower `least` to the smallest d of these rows, rounded down; d is known up to `doubt`."""
+    close = trainer.close  # this is a measurement, not a decision
     for c in range(signed.shape[1]):
         column, off = signed[:, c], doubt[:, c]
         if not len(column):
@@ -136,12 +136,12 @@ def _lower(
 
 
 def _below(d: float) -> float:
-    """A number that was rounded to d is no less than this; d = 0 is exact."""
+    """A lower bound of every number that rounds to d; d = 0 is exact."""
     return math.nextafter(d, -math.inf) if d else 0.0
 
 
 def _exactly(trainer: DualTrainer, row: int, c: int) -> float:
-    """d of a row and a column, correctly rounded, its sign never lost."""
+    """d of a row and a column, correctly rounded and with its exact sign."""
     label = int(trainer.labels[row])
     of: Callable[[Floats], Floats] = itemgetter((slice(None), c))
     flip = 1.0

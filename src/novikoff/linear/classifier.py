@@ -1,4 +1,4 @@
-"""What the linear classifiers share: training as a `Run` of a `Model`, and what a run leaves behind."""
+"""Common code of the linear classifiers: training as a `Run` of a `Model`, and the fitted attributes."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
 class PredictionCache:
-    """The weights that predict, assigned by hand or made from the model, and the parameters last checked.
+    """Caches the weights that predict, assigned by hand or made from the model, and the checked parameters.
 
-    A pickle has only what was assigned by hand; everything else is made again.
+    A pickle holds only the weights assigned by hand; the rest is recomputed.
     """
 
     def __init__(self) -> None:
         self.assigned: tuple[Any, Any] | None = None  # set by the user, or by sparsify
         self.averaged: tuple[Floats, Floats] | None = None
         self.scorer: Scorer | None = None
-        self.checked: list[Any] | None = None  # parameters found legal, and what they ask for
+        self.checked: list[Any] | None = None  # parameters found legal, and their settings
         self.settings: Settings | None = None
 
     def renew(self, assigned: tuple[Any, Any] | None = None) -> None:
-        """Forget what was made from weights that have changed."""
+        """Forget everything made from weights that have changed."""
         self.assigned, self.averaged, self.scorer = assigned, None, None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class PerceptronClassifier(RowClassifier):
 
     # -- training ------------------------------------------------------------------------------------
     def _check_parameters(self) -> None:
-        """Check every parameter, unless they are those of the last check."""
+        """Check every parameter, unless none has changed since the last check."""
         values, cache = list(parameter_values(self).values()), vars(self).get("_cache")
         if cache is not None and values == cache.checked:
             return
@@ -68,9 +68,9 @@ class PerceptronClassifier(RowClassifier):
     def _read_chunk(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, *, grow: bool
     ) -> tuple[Any, Classes, Ints, Floats | None, Model]:
-        """(X, classes, labels, weights, model) for `partial_fit`, everything checked but the values of X.
+        """(X, classes, labels, weights, model) for `partial_fit`, checked except for X's values.
 
-        While one class is known, the model takes it for the first of two.
+        While only one class is known, the model treats it as the first of two.
         """
         self._check_parameters()
         begun = "_model" in vars(self)
@@ -126,7 +126,8 @@ class PerceptronClassifier(RowClassifier):
     def margin_upper_(self) -> float:
         """‖w‖/Στ, which is at least γ of the rows of `fit`, or of all rows after `partial_fit`.
 
-        Infinite before the first update, from given weights, and where `fit` went on from other rows.
+        Infinite before the first update, if the fit started from given weights, and if it continued a fit on
+        other rows.
         """
         return margin_upper(self._fitted("margin_upper_"), self._run)
 
@@ -140,7 +141,7 @@ class PerceptronClassifier(RowClassifier):
         return "_model" in vars(self)
 
     def _warn_unless_separated(self, X: Any = None) -> None:
-        """Say once that the data were not separated, and what may help; `X` is None for a stream."""
+        """Warn once that the data were not separated, with advice; `X` is None for a stream."""
         run = self._run
         if run.verdict == "separated" or (self._early() and len(run.history) < self.max_epochs):
             return
@@ -162,13 +163,12 @@ class PerceptronClassifier(RowClassifier):
         with turns_of(self).reading:
             check_is_fitted(self)
             report = summarize(self._model, self._run, type(self).__name__, self.order)
-            return replace(
-                report, n_classes=len(self.classes_)
-            )  # the model has room for two, if one is known
+            # the model has two classes even while only one is known
+            return replace(report, n_classes=len(self.classes_))
 
 
 def _off_centre(X: Any) -> bool:
-    """Whether R is more than ten times the spread, judged on some two hundred rows."""
+    """Whether R is more than ten times the spread, judged on about 200 rows."""
     check_mapped(X)
     step = max(X.shape[0] // 200, 1)
     sample = X[::step]

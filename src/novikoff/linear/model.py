@@ -26,23 +26,23 @@ from novikoff.training.weights import Floats, Model, Scorer
 
 @dataclass(eq=False)
 class LinearModel(RowModel):
-    """What a model file holds.
+    """The content of a model file.
 
     Parameters
     ----------
     model : novikoff.training.weights.Model
-        Weights, running sums and counts: what predicts, and what goes on learning.
+        Weights, running sums and counts, for prediction and further learning.
     classes : array of labels, in the model's order
     features : novikoff.data.sources.features.Features
-        What the columns are called, and how an example gets into them.
+        The names of the columns, and how an example is mapped to them.
     scaling : object with `transform`, `state` and `from_state`, optional
-        What is done to every row before the weights see it.
+        The transformation of every row before the weights are applied.
     parameters : dict
-        How it was trained, as far as JSON can say it.
+        The parameters of training, as far as JSON can represent them.
     run : novikoff.training.run.Run, optional
-        What training did; the report is made from it.
+        The record of training, from which the report is made.
     name, order : str
-        What the report calls the model and the order of the rows.
+        The names of the model and of the order of the rows in the report.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class LinearModel(RowModel):
     order: str = "cyclic"
     _scorer: tuple[tuple[int, int, int], Scorer] | None = field(default=None, init=False, repr=False)
 
-    # -- what it says of itself
+    # -- report and weights
     @property
     def report(self) -> Report | None:
         """The report of the run that made it."""
@@ -81,7 +81,7 @@ class LinearModel(RowModel):
         return self.model.coef(averaged=self.model.settings.average)
 
     def top_features(self, label: Any, n: int = 20) -> list[tuple[str, float]]:
-        """The features that speak most for a class, with their weights, the heaviest first."""
+        """The features with the largest positive weights for a class, and these weights, largest first."""
         places = np.flatnonzero(self.classes == label)
         if not len(places):
             raise ValueError(f"the model has no class {label!r}; it has {self.classes.tolist()}")
@@ -89,28 +89,28 @@ class LinearModel(RowModel):
         own = weights[places[0] if len(self.classes) > 2 else 0]
         if len(self.classes) == 2 and places[0] == 0:  # two classes have one vector, for the second
             own = -own
-        speaking = np.flatnonzero(own > 0)
-        if len(speaking) > n:  # all that reach the n-th, so that ties are settled by column
-            least = np.partition(own[speaking], len(speaking) - n)[len(speaking) - n] if n else np.inf
-            speaking = speaking[own[speaking] >= least]
-        first = speaking[np.argsort(-own[speaking], kind="stable")][:n]
+        positive = np.flatnonzero(own > 0)
+        if len(positive) > n:  # keep all ties with the n-th: the column decides
+            least = np.partition(own[positive], len(positive) - n)[len(positive) - n] if n else np.inf
+            positive = positive[own[positive] >= least]
+        first = positive[np.argsort(-own[positive], kind="stable")][:n]
         return list(zip(self.features.names(columns[first].tolist()), own[first].tolist(), strict=True))
 
     def used_weights(self) -> tuple[Rows, Floats]:
-        """The columns that have a weight other than 0, and (classes, those columns) weights that predict."""
+        """The columns with a nonzero weight, and the (classes, those columns) weights that predict."""
         used, (coef, _) = self.model.used(), self.weights()
         columns = np.arange(coef.shape[1]) if used is None else used
         weights = coef if used is None else coef[:, used]
         held = (weights != 0).any(axis=0)
         return columns[held], weights[:, held]
 
-    # -- using it
+    # -- predicting
     def places(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.int32]:
-        """By the exact sign or argmax of the row's scores."""
+        """The index of each row's class, by the exact sign or argmax of its scores."""
         return self._ready().predict(self._rows(X), n_jobs)
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """Scores: (n,) for two classes, (n, classes) for more; sign and argmax are the exact ones."""
+        """Scores: (n,) for two classes, (n, classes) for more; sign and argmax are exact."""
         return self._ready().scores(self._rows(X), n_jobs)
 
     def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
@@ -118,7 +118,7 @@ class LinearModel(RowModel):
         return (scores.argmax(axis=1) if scores.ndim == 2 else scores >= 0).astype(np.int32), scores
 
     def _ready(self) -> Scorer:
-        """The scorer of the weights as they are now; made anew when they have been learning."""
+        """The scorer of the current weights; remade after further learning."""
         native = self.model.total
         now = native("visits"), native("updates"), self.model.n_classes
         if self._scorer is None or self._scorer[0] != now:

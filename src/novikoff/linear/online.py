@@ -1,4 +1,4 @@
-"""One example at a time: dicts in, labels out, features and classes as they come."""
+"""Learning from one example at a time: dicts in, labels out, new features and classes at any time."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 class OnlinePerceptron(_core.OnlineLearner):
     """A perceptron that learns from one dict at a time.
 
-    An example is a dict of feature to number; a string value ``{"colour": "red"}`` is the feature
-    ``"colour=red"`` of value 1. Labels are any hashables. Features get their place, and classes
-    theirs, when they are first learned from; `predict_one` and `score_one` never change the model.
+    An example is a dict that maps features to numbers; a string value ``{"colour": "red"}`` is the feature
+    ``"colour=red"`` with value 1. Labels are any hashables. A feature or class gets its index when it is
+    first learned from; `predict_one` and `score_one` never change the model.
 
     Parameters
     ----------
@@ -45,49 +45,47 @@ class OnlinePerceptron(_core.OnlineLearner):
     Attributes
     ----------
     classes_ : list
-        The labels known.
+        The known labels.
     coef_, intercept_ : ndarray
-        What predicts: weights of shape (1, d) for two classes, else (classes, d), averaged with
+        The weights that predict, of shape (1, d) for two classes, else (classes, d), averaged with
         ``average=True``; intercepts of shape (1,) or (classes,).
     feature_names_in_ : ndarray of str
-        By column of `coef_`; ``hash_0``, ``hash_1``, … with `hash_bits`.
+        The name of each column of `coef_`; ``hash_0``, ``hash_1``, … with `hash_bits`.
     n_features_in_, n_visits_, n_updates_ : int
-        Features known, examples learned from, updates made.
+        The number of known features, of examples learned from, and of updates.
     n_mistakes_ : int
-        Progressive mistakes: how often `predict_one`, asked just before `learn_one`, would have
-        been wrong had it known the example's class. With ``ties="mistake"`` ties count. Without
-        averaging these are the mistakes that the bounds speak of.
+        Progressive mistakes: how often `predict_one`, called just before `learn_one`, would have been wrong
+        if it had known the example's class. With ``ties="mistake"`` ties count too. Without averaging, the
+        bounds are on these mistakes.
     radius_ : float
         The largest norm of an example, intercept included.
 
     Notes
     -----
-    *Names.* A feature's name is a str; an int or another key goes by its ``str()``, so 7 and "7"
-    are one feature. A value is a float, int, bool or anything with ``__float__``; NaN and infinity
-    are refused. An example that is refused leaves the model as it was.
+    *Names.* The name of a feature is a str; any other key is converted by ``str()``, so 7 and "7" are one
+    feature. A value is a float, int, bool or anything with ``__float__``; NaN and infinity are refused. A
+    refused example leaves the model unchanged.
 
-    *Classes.* Two classes share one vector, the second is the positive one. Numbers and booleans are
-    in their order, other labels in that of their appearance. While one class is known, it is learned
-    as the first: at w = 0 the second is predicted, so its first example is a mistake. Should it turn
-    out to be the second, because a smaller number comes, the model becomes what it would be had both
-    been declared: for the rules 'perceptron' and 'normalized' w = 0 without mistakes, since ties were
-    right; for other rules, and with ``ties="mistake"``, −w. Until then `predict_one` gives the only
-    class and `score_one` 0, while the weights and counts are those of the first class. A model file
-    of an earlier version that knows one class has visits of it, and w = 0. When a third class
-    appears, w becomes (−w, +w, 0), which is what the joint rule of three classes would hold had it
-    made the same updates: the score s of the two classes becomes −s and +s, `score_one` a dict, and
-    a tie, so far the second class's, goes to the lowest class. Later classes start at 0. Labels that
-    are equal in Python (1, 1.0, True) are one class.
+    *Classes.* Two classes share one vector, and the second is the positive one. Numbers and booleans are
+    sorted; other labels keep their order of appearance. While only one class is known, it is learned as the
+    first: w = 0 predicts the second, so its first example is a mistake. If it turns out to be the second,
+    because a smaller number appears, the model becomes as if both had been declared: w = 0 without mistakes
+    for the rules 'perceptron' and 'normalized', because ties were right; −w for other rules, and with
+    ``ties="mistake"``. Until then `predict_one` returns the only class and `score_one` returns 0, while the
+    weights and counts are those of the first class. A model file of an earlier version that knows one class
+    has visits of it, and w = 0. When a third class appears, w becomes (−w, +w, 0), as the joint rule of three
+    classes would have it after the same updates: the score s of the two classes becomes −s and +s,
+    `score_one` returns a dict, and a tie, which predicted the second class before, goes to the lowest class.
+    Later classes start at 0. Labels that are equal in Python (1, 1.0, True) are one class.
 
-    *Same as in bulk.* Decisions are exact, so the same rows in the same order with the same declared
-    classes, or with two that are numbers, give the weights of `Perceptron`, bit by bit.
+    *Equal to batch learning.* Decisions are exact, so the same rows in the same order, with the same declared
+    classes or with two classes that are numbers, give the weights of `Perceptron`, bit for bit.
 
-    *Threads and processes.* A call holds the global interpreter lock from the moment its example is
-    read to its end: calls from several threads follow one another in some order, and none is lost. So do
-    calls from inside a call, of a ``__float__``, ``__hash__`` or ``__repr__`` of what it is given: the inner
-    example is learned first. There are no locks or threads inside, so a forked child has an independent
-    copy. Pickles and deep copies hold the whole state, of one moment, and do not depend on Python's string
-    hashing.
+    *Threads and processes.* Once it has read its example, a call holds the global interpreter lock to its
+    end: calls from several threads run one after another in some order, and none is lost. A ``__float__``,
+    ``__hash__`` or ``__repr__`` of an argument may call the model too: the inner example is learned first.
+    The model has no locks or threads, so a forked child has an independent copy. Pickles and deep copies hold
+    the whole state at one moment, and do not depend on Python's string hashing.
 
     Examples
     --------
@@ -136,8 +134,8 @@ class OnlinePerceptron(_core.OnlineLearner):
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:
         """Learn from pairs (x, y), or, given `y`, from dicts or the rows of a data frame.
 
-        An example that is refused stops the call with an error that says which it was, counted
-        from 0; those before it have been learned. So does Ctrl-C.
+        A refused example stops the call with an error that gives its position, counted from 0; the examples
+        before it have been learned. Ctrl-C stops the call in the same way.
 
         Parameters
         ----------
@@ -185,7 +183,7 @@ class OnlinePerceptron(_core.OnlineLearner):
         return parameter_values(self)
 
     def freeze(self) -> Perceptron:
-        """The model as it predicts now, as a `Perceptron` with feature names.
+        """The model with its current predictions as a `Perceptron` with feature names.
 
         Raises
         ------
@@ -203,9 +201,9 @@ class OnlinePerceptron(_core.OnlineLearner):
         return Perceptron._from_model(params, self._model(), _labels(self.classes_), self.feature_names_in_)
 
     def _model(self) -> Model:
-        """What was learned, as the batch estimators hold it."""
+        """The learned model in the form of the batch estimators."""
         from novikoff.training.ledger import Ledger
-        from novikoff.training.weights import Model, Settings  # SciPy's import is felt; streams do without it
+        from novikoff.training.weights import Model, Settings  # here: it loads SciPy, streams do not
 
         model = Model(len(self.classes_), self.n_features_in_, Settings.of(self))
         state = self._get_state()
@@ -217,15 +215,15 @@ class OnlinePerceptron(_core.OnlineLearner):
                 held.reshape(len(values), -1)[:, : values.shape[1]] = values
         for name in ("visits", "updates", "most_stored", *_MEASURES, *_OUTWARD):
             setattr(learner.native, name, state[name])
-        learner.native.mistakes = state["learner_mistakes"]  # of w, of which the bounds speak
+        learner.native.mistakes = state["learner_mistakes"]  # of w: the bounds are on these
         learner.reset_norm()
         grew = self.classes is None and len(self.classes_) > 2
-        model.ledger = Ledger.unknown(weighted=False, grown=grew)  # counts are kept here, not rows
+        model.ledger = Ledger.unknown(weighted=False, grown=grew)  # counts were kept, rows were not
         return model
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file of data only, at once or not at all.
+        """Write the model atomically to a file that holds only data.
 
         Raises
         ------
@@ -247,9 +245,9 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
-        """The model in a file that `save` wrote; it goes on learning as the saved one would.
+        """Load the model that `save` wrote; it continues to learn as the saved one would.
 
-        Runs no code from the file. Raises a ValueError in one line when the file is not what it should be.
+        No code from the file is run. An invalid file raises a ValueError with a message of one line.
         """
         from novikoff.modelfile.checks import fact
         from novikoff.modelfile.container import read_file
@@ -279,13 +277,13 @@ class OnlinePerceptron(_core.OnlineLearner):
 
 
 _COUNTS = ("visits", "updates", "mistakes", "most_stored")
-_LATER_COUNTS = ("ties", "learner_mistakes", "learner_ties")  # which older files do not have
+_LATER_COUNTS = ("ties", "learner_mistakes", "learner_ties")  # missing in older files
 _MEASURES = ("step_sum", "radius", "largest_row")
-_OUTWARD = ("square_low", "square_high", "drift")  # files of earlier versions have none of them
+_OUTWARD = ("square_low", "square_high", "drift")  # missing in files of earlier versions
 
 
 def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """The state in a file, checked, as the core takes it."""
+    """The state in a file, checked, in the form that the core takes."""
     from novikoff.data.state import rows_from_state
     from novikoff.modelfile.checks import count, fact, number
     from novikoff.modelfile.online import labels_from_state, names_from_state
@@ -317,7 +315,7 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
 
 
 def _labels(classes: list[Any]) -> NDArray[Any]:
-    """Labels as an array: of their own type when they share one that NumPy knows, else of objects."""
+    """Labels as an array: of their common type if NumPy has it, else of objects."""
     if len({type(c) for c in classes}) == 1 and isinstance(classes[0], str | int | float | np.generic):
         return np.array(classes)
     labels = np.empty(len(classes), dtype=object)

@@ -1,4 +1,4 @@
-"""`Pocket`: the best linear threshold that a perceptron came across, when none is perfect."""
+"""`Pocket`: the best linear threshold that a perceptron has found, for data that none separates."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Wei
 class Pocket(PerceptronClassifier):
     """The pocket algorithm with ratchet (Gallant 1990).
 
-    A perceptron goes over the rows as always. Beside it there is a pocket with weights that are not
-    changed, only replaced: when the perceptron's weights have got more visits right in a row than those in
-    the pocket ever did, and, with the ratchet, also get strictly more of the training rows right. The pocket
-    is what predicts. The fit ends early when the pocket makes no error.
+    A perceptron visits the rows as usual. A pocket holds weights that are not changed, only replaced: when
+    the perceptron's weights have been right on more consecutive visits than those in the pocket ever were
+    and, with the ratchet, are also right on strictly more of the training rows. The weights in the pocket
+    predict. The fit ends early when they make no error.
 
-    To find the linear threshold with the fewest errors is NP-hard when none is perfect (Johnson and Preparata
-    1978): this is a heuristic, and claims nothing but the errors that it counted. With order='draw' the
-    pocket holds a best threshold with a probability that goes to 1 as the visits go to infinity (Gallant's
-    theorem, for finitely many rows of rational numbers), but nothing is known about how fast.
+    Finding the linear threshold with the fewest errors is NP-hard if none is perfect (Johnson and Preparata
+    1978): this is a heuristic, and claims only the errors that it has counted. With order='draw' the pocket
+    holds a best threshold with a probability that goes to 1 as the number of visits goes to infinity
+    (Gallant's theorem, for finitely many rows of rational numbers), but the rate is not known.
 
     Parameters
     ----------
@@ -48,25 +48,24 @@ class Pocket(PerceptronClassifier):
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
         The weights in the pocket. Read-only views.
     n_errors_ : int
-        Training rows that they get wrong, decided exactly (rows of weight 0 left out).
+        The number of training rows that they get wrong, decided exactly (without rows of weight 0).
     risk_ : float
-        The share of those rows in the weight of all.
+        The weight of those rows as a share of the total weight.
     longest_run_ : int
-        Visits that they got right in a row.
+        The number of consecutive visits on which they were right.
     n_looks_, n_replaced_ : int
-        How often weights were looked at that had the longest run, and how often they went into the pocket.
+        How often weights with the longest run were tested, and how often they went into the pocket.
     n_epochs_, n_updates_, n_mistakes_, radius_, history_
-        Of the perceptron's run. A record of `history_` has the pocket's errors (by weight, with the ratchet)
-        and its run, too.
+        Of the perceptron's run. A record of `history_` also has the pocket's errors (by weight, with the
+        ratchet) and its run.
     converged_ : bool
-        The fit ended by itself: the pocket makes no error or, without the ratchet, an epoch passed without
-        an update.
+        The pocket makes no error or, without the ratchet, an epoch passed without an update.
     verdict_, margin_, margin_upper_ : str and floats
         Of the weights in the pocket, as in `Perceptron`.
     training_errors_ : int
         The same as `n_errors_`.
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn. The second of two classes is +1; three classes or more are learned jointly.
+        As in scikit-learn. The second of two classes is +1; three or more classes are learned jointly.
 
     Notes
     -----
@@ -74,11 +73,11 @@ class Pocket(PerceptronClassifier):
     each wrong row with its weight (sums of float64 in the order of the rows). Runs count visits.
 
     The ratchet takes a pass over the rows each time that weights have the longest run; the pass ends as soon
-    as they have as many errors as the pocket, and each weight vector is looked at once.
+    as they have as many errors as the pocket, and each weight vector is tested once.
 
     Examples
     --------
-    The last point lies on the wrong side, so that no threshold is perfect:
+    The last point lies on the wrong side, so no threshold is perfect:
 
     >>> import numpy as np
     >>> from novikoff import Pocket
@@ -160,7 +159,7 @@ class Pocket(PerceptronClassifier):
             return self._label(self._scorer().predict(X, self.n_jobs))
 
     def decision_function(self, X: Any) -> Any:
-        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
+        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are exact."""
         with turns_of(self).reading:
             X = self._checked(X)
             return self._scorer().scores(X, self.n_jobs)
@@ -208,7 +207,7 @@ class PocketTrainer(Trainer):
         return Epoch(not self.errors if self.ratchet else not made, counts | {"run": self.streak.longest})
 
     def finish(self, run: Run) -> None:
-        """Note in the ledger what was learned from. A pocket without an error ends an epoch early."""
+        """Record the visits in the ledger. A pocket without an error ends an epoch early."""
         self.empty()
         examples = self.examples
         run.n_rows, run.heaviest = examples.count, examples.heaviest
@@ -223,7 +222,7 @@ class PocketTrainer(Trainer):
         self.model.ledger = self.model.ledger.after(call)
 
     def learn(self, batch: Batch) -> None:
-        """Learn from these rows, and look at weights whenever they have the longest run."""
+        """Learn from these rows, and test the weights whenever they have the longest run."""
         native, streak, at = self.learner.native, self.streak, batch.begin
         examples = _core.Examples(batch.rows, batch.labels, batch.weights, batch.order)
         while at < batch.end:
@@ -244,9 +243,9 @@ class PocketTrainer(Trainer):
                     return
 
     def count_errors(self, learner: Weights, limit: float = math.inf, *, by_weight: bool = True) -> float:
-        """The weight of the rows that are wrong; no further than to `limit`.
+        """The total weight of the wrong rows; counting stops at `limit`.
 
-        R stays that of the rows with their weights, which a look at the rows without them does not know.
+        R is kept: it is measured with the weights of the rows, which this pass may leave out.
         """
         total, native = 0.0, learner.native
         known = native.seen, native.filter
@@ -261,14 +260,14 @@ class PocketTrainer(Trainer):
         return total
 
     def empty(self) -> None:
-        """Give the model the weights from the pocket. The counts stay: they are of the whole run."""
+        """Give the model the weights from the pocket. The counts stay: they are those of the whole run."""
         if self.streak.held:
             self.streak.longest = self.streak.run
         self.learner.set_weights(self.pocket.coef(), self.pocket.intercept())
         self.learner.native.step_sum = self.pocket.native.step_sum
 
     def judge(self, run: Run) -> None:
-        """What the weights in the pocket come to on all rows."""
+        """Judge the weights in the pocket on all rows."""
         weights, kept = self.examples.weights, self.examples.kept
         total = float(
             self.examples.count if weights is None else np.sum(weights if kept is None else weights[kept])

@@ -1,14 +1,13 @@
 """A linear model as text that a person can read, and back.
 
-First a head of ``key: value`` lines; then, after an empty line, a line for every feature that has a weight,
-the heaviest first: its name as a JSON string, its column, and its weights, one for two classes (for the
-second), else one a class in the order of the classes; then what reading it back needs to know of features
-and scaling.
-Numbers are the shortest decimals that give the same double, so a model read back has the same
-weights, bit by bit, and predicts the same.
+The head has ``key: value`` lines. After an empty line there is one line per feature with a weight, the
+heaviest first: its name as a JSON string, its column, and its weights, one for two classes (for the second),
+else one per class in the order of the classes. After another empty line the tail describes features and
+scaling, for reading the model back. Numbers are the shortest decimals that give the same double, so a model
+read back has the same weights, bit for bit, and predicts the same.
 
-Not kept: running sums, counts and the report. The weights are those that predict, of an averaged model the
-averages; a model read back can learn on, as one that begins with given weights.
+Running sums, counts and the report are not kept. The weights are those that predict, for an averaged model
+the averages; a model read back can continue to learn as one that starts from given weights.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def _numbers(values: Floats) -> str:
 
 
 def _state_to_json(state: tuple[Facts, Arrays]) -> Facts:
-    """Facts with arrays among them: numbers where someone may want to read them, else base64."""
+    """Facts with the arrays included: as numbers if a person may want to read them, else as base64."""
     facts, arrays = state
     return facts | ({"arrays": {name: _array_to_json(a) for name, a in arrays.items()}} if arrays else {})
 
@@ -100,12 +99,12 @@ def _array_to_json(a: npt.NDArray[Any]) -> Facts:
 
 # ---- reading -----------------------------------------------------------------------------------------
 def from_text(text: str) -> LinearModel:
-    """The model that `to_text` wrote, or what a person made of it.
+    """The model that `to_text` wrote, or a person has edited.
 
     Raises
     ------
     ValueError
-        In one line that says where in the text the trouble is.
+        In one line that gives the place of the error in the text.
     """
     head, weights, tail = _sections(text)
     if head.get(TITLE) != FORMAT:
@@ -160,7 +159,7 @@ def _sections(text: str) -> tuple[Facts, Lines, Facts]:
     for at, line in enumerate(text.split("\n"), 1):
         if line.strip():
             parts[-1].append((at, line))
-        elif parts[-1] or len(parts) == 2:  # no feature may have a weight
+        elif parts[-1] or len(parts) == 2:  # the weights may be empty
             parts.append([])
     while parts and not parts[-1]:
         parts.pop()
@@ -187,7 +186,7 @@ def _bias(head: Facts, k: int) -> list[float]:
 
 
 def _read_weights(lines: Lines, n: int, k: int) -> tuple[dict[int, tuple[int, str]], Floats]:
-    """By column, of n, the line and name that it came with; and the k weights of each of them."""
+    """The line and name of each column, all below n; and the k weights of each, in the order of the lines."""
     decoder, values = json.JSONDecoder(), []
     places: dict[int, tuple[int, str]] = {}
     for at, line in lines:
@@ -217,7 +216,7 @@ def _read_numbers(text: str, k: int, where: str) -> list[float]:
 
 
 def _state_from_json(facts: Facts, name: str) -> tuple[Facts, Arrays]:
-    """What `_state_to_json` was given."""
+    """The inverse of `_state_to_json`."""
     state = dict(checks.fact(facts, name, dict))
     arrays = checks.fact(state, "arrays", dict) if "arrays" in state else {}
     state.pop("arrays", None)

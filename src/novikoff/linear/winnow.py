@@ -1,4 +1,4 @@
-"""`Winnow`: a linear threshold learned by multiplying, for few relevant features among many."""
+"""`Winnow`: a linear threshold with multiplicative updates, for few relevant features among many."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ REACH = 500  # weights stay between 2**-REACH and 2**REACH
 class Winnow(RowClassifier):
     """Winnow (Littlestone 1988), plain or balanced.
 
-    Every feature has a weight w_j, at first 1. The second class is predicted when w·x ≥ θ. At a mistake
-    on the second class the weights of the active features (x_j > 0) are multiplied by α, a promotion; at one
-    on the first class they are divided by α, a demotion (Winnow2), or set to 0 for good (Winnow1,
-    ``eliminate=True``). On features 0 and 1 whose labels are a disjunction of r of n features Winnow2 with
-    α = 2 and θ = n, the defaults, makes at most 2 + 3r(1 + log₂ n) mistakes in any order, however long the
-    sequence: irrelevant features cost only a logarithm.
+    Every feature has a weight w_j, initially 1. The second class is predicted when w·x ≥ θ. At a mistake on
+    the second class the weights of the active features (x_j > 0) are multiplied by α, a promotion; at one on
+    the first class they are divided by α, a demotion (Winnow2), or set to 0 permanently (Winnow1,
+    ``eliminate=True``). If features are 0 or 1 and the labels are a disjunction of r of the n features,
+    Winnow2 with the defaults α = 2 and θ = n makes at most 2 + 3r(1 + log₂ n) mistakes on a sequence of any
+    order and length: irrelevant features cost only a logarithm.
 
-    Plain weights are positive: they can say only that a feature speaks for the second class.
-    ``balanced=True`` keeps w⁺ and w⁻ = 1/w⁺ for each and predicts by (w⁺ − w⁻)·x ≥ θ; a promotion multiplies
-    w⁺ by α^sign(x_j) and divides w⁻ by it.
+    Plain weights are positive: a feature can count only for the second class. ``balanced=True`` keeps w⁺ and
+    w⁻ = 1/w⁺ for each and predicts by (w⁺ − w⁻)·x ≥ θ; a promotion multiplies w⁺ by α^sign(x_j) and divides
+    w⁻ by it.
 
     Parameters
     ----------
@@ -48,33 +48,34 @@ class Winnow(RowClassifier):
     Attributes
     ----------
     exponents_ : array of shape (1 or n_classes, n_features), int32
-        w = alpha**exponents_. Eliminated features have the lowest value of all, −`reach_` − 1.
+        w = alpha**exponents_. Eliminated features have the lowest value, −`reach_` − 1.
     reach_ : int
-        Exponents stay between −`reach_` and `reach_`, so that weights lie between 2⁻⁵⁰⁰ and 2⁵⁰⁰; a promotion
-        or demotion beyond that is not made.
+        Exponents stay between −`reach_` and `reach_`, so weights lie between 2⁻⁵⁰⁰ and 2⁵⁰⁰; a promotion or
+        demotion beyond that is skipped.
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
         The weights (w, or w⁺ − w⁻ rounded), and −θ.
     threshold_ : float
         θ.
     n_mistakes_, n_promotions_, n_demotions_ : int
-        Over all calls; a mistake is one or the other. With three classes or more, of all learners together.
+        Over all calls; every mistake is a promotion or a demotion. With three or more classes, summed over
+        the learners.
     n_epochs_, history_ : int and list of dict
         Of the last call: mistakes, promotions, demotions and seconds per epoch.
     converged_ : bool
-        An epoch passed without a mistake (with order='draw' that is no proof for all rows).
+        An epoch passed without a mistake (with order='draw' this does not prove that all rows are right).
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn. With three classes or more there is one learner a class, against the rest.
+        As in scikit-learn. With three or more classes there is one learner per class, against the rest.
 
     Notes
     -----
-    *What is accepted.* The theory is about features 0 and 1. Plain Winnow takes any numbers ≥ 0: they count
-    by their size in w·x, and all that are not 0 are active. Balanced Winnow takes any finite numbers. There
-    are no sample weights.
+    *Input.* The theory is about features 0 and 1. Plain Winnow accepts any numbers ≥ 0: their values count in
+    w·x, and all that are not 0 are active. Balanced Winnow accepts any finite numbers. There are no sample
+    weights.
 
-    *Numbers.* Weights are kept as whole exponents, so that a promotion and a demotion undo one another, and
-    nothing overflows in any number of them. Decisions are exact: the sign of w·x − θ is that of the real
-    number, where w is alpha**e as a float64, which for α = 2 is no rounding at all. With more classes the
-    correctly rounded scores are compared, and ties go to the lowest class.
+    *Exactness.* Weights are kept as integer exponents, so a promotion and a demotion cancel exactly, and no
+    number of them overflows. Decisions are exact: w·x − θ has the sign of the real number, where w is
+    alpha**e as a float64, which is exact for α = 2. With more classes the correctly rounded scores are
+    compared, and ties go to the lowest class.
 
     Examples
     --------
@@ -126,10 +127,10 @@ class Winnow(RowClassifier):
             return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from these rows once, in their order, going on from what there is.
+        """Continue learning from these rows, once and in their order.
 
-        `classes` declares all classes at the first call; without it they are those of its rows. A chunk that
-        is refused leaves the model as it was.
+        `classes` declares all classes in the first call; without it they are those of its rows. A refused
+        chunk leaves the model unchanged.
         """
         with turns_of(self).learning:
             raw, begun = X, "exponents_" in vars(self)
@@ -146,7 +147,7 @@ class Winnow(RowClassifier):
             self._check_signs(X)
             if not begun:
                 self._begin(raw, X, known)
-            elif not self.exponents_.flags.writeable:  # loaded from a read-only map
+            elif not self.exponents_.flags.writeable:  # loaded from a read-only memory map
                 self.exponents_: Ints = self.exponents_.copy()
             plan = Plan(1, "cyclic", verbose=int(self.verbose))
             self._set_run(train(WinnowTrainer(self, ArrayExamples(X, labels, None, plan)), plan))
@@ -160,16 +161,16 @@ class Winnow(RowClassifier):
             raise ValueError("eliminate=True is for plain weights: set balanced=False.")
 
     def _check_signs(self, X: Any) -> None:
-        """Plain weights are for values that are not negative."""
+        """Refuse negative values with plain weights."""
         values = X.data if is_sparse(X) else X
         if not self.balanced and values.size and values.min() < 0:
             raise ValueError(
-                "Negative values in data: plain Winnow takes features ≥ 0. Pass balanced=True, or put 1 + x "
-                "and 1 − x in the place of features x of −1 and +1."
+                "Negative values in data: plain Winnow takes features ≥ 0. Pass balanced=True, or replace "
+                "features x of −1 and +1 by 1 + x and 1 − x."
             )
 
     def _begin(self, raw: Any, X: Any, classes: Classes) -> None:
-        """Every weight 1, nothing counted."""
+        """Set every weight to 1 and every count to 0."""
         self._set_features(raw, X)
         self._set_classes(classes)
         k = len(classes.labels)
@@ -179,7 +180,7 @@ class Winnow(RowClassifier):
         self._fixed: tuple[float, bool, float] = (self.alpha, self.balanced, self.threshold_)
         self.reach_ = max(int(REACH / math.log2(self.alpha)), 1)
         alpha, reach = float(self.alpha), self.reach_
-        # What the core reads weights from: 0, α^−reach, …, α^reach.
+        # The table from which the core reads weights: 0, α^−reach, …, α^reach.
         self._powers: Floats = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
         self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = 0
 
@@ -189,7 +190,7 @@ class Winnow(RowClassifier):
             raise KeyboardInterrupt
 
     def _pass(self, batches: Iterator[Batch]) -> Epoch:
-        """One visit to every row; what it came to."""
+        """Visit every row once, and return the counts."""
         native = _core.Winnow(self._powers, self.threshold_, bool(self.balanced), bool(self.eliminate))
         total = np.zeros(2, dtype=np.int64)
         for batch in batches:
@@ -246,9 +247,7 @@ class Winnow(RowClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = not self.balanced
-        tags.classifier_tags.poor_score = (
-            True  # of what it is not made for: few relevant features, θ far from 0
-        )
+        tags.classifier_tags.poor_score = True  # it is made for few relevant features and θ far from 0
         return tags
 
 
@@ -262,15 +261,15 @@ class WinnowTrainer(Trainer):
         return self.winnow._pass(self.examples.epoch())
 
     def judge(self, run: Run) -> None:
-        """Winnow's bound is about its mistakes; there is no margin to look at."""
+        """Nothing to do: Winnow's bound is on its mistakes, and it has no margin."""
 
 
 def disjunction_bound(n: int, r: int) -> float:
     """2 + 3r(1 + log₂ n): mistakes of Winnow2 with α = 2, θ = n on a disjunction of r of n features.
 
-    Each of the P promotions doubles a relevant weight, which is below n then and never halved: P ≤
-    r(1 + log₂ n). Promotions add less than n to the sum of the weights, demotions take at least n/2 from it,
-    and it stays positive: n + P·n − D·n/2 > 0, so that there are D < 2 + 2P demotions.
+    Each of the P promotions doubles a relevant weight that was below n, and relevant weights are never
+    halved: P ≤ r(1 + log₂ n). A promotion adds less than n to the sum of the weights, a demotion takes at
+    least n/2 from it, and the sum stays positive: n + P·n − D·n/2 > 0, so there are D < 2 + 2P demotions.
 
     >>> disjunction_bound(1024, 2)
     68.0

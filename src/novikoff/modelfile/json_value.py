@@ -1,4 +1,4 @@
-"""Values as JSON can hold them."""
+"""Values converted for JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def to_json_value(value: Any, not_finite: Callable[[float], Any] = lambda value: None) -> Any:
-    """The value with Python's numbers and lists in place of NumPy's; `not_finite` replaces NaN and infinity.
+    """The value with NumPy's types converted to Python's; `not_finite` replaces NaN and infinity.
 
     >>> import numpy as np
     >>> to_json_value({"counts": np.array([1, 2]), "margin": np.float32(0.5), "gap": (np.inf, 0.0)})

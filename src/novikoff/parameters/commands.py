@@ -29,7 +29,7 @@ LEARNING_PARAMETERS = table(
     replace(
         KERNEL_PARAMETERS["budget"],
         help="The largest number of supports that a kernel model ever keeps; by default all are kept. With a "
-        "budget each row is learned from by itself, and no hypotheses are kept that could vote.",
+        "budget the model learns from one row at a time, and keeps no hypotheses that could vote.",
     ),
     replace(
         KERNEL_PARAMETERS["predict_with"],
@@ -64,7 +64,7 @@ LEARNING_PARAMETERS = table(
     ),
     replace(
         LINEAR_PARAMETERS["class_weight"],
-        help="Factors on the step by class: 'balanced', or such as spam=2,ham=1.",
+        help="Factors on the step by class: 'balanced', or for example spam=2,ham=1.",
         expected="'balanced', or LABEL=WEIGHT separated by commas, with weights ≥ 0",
     ),
     replace(
@@ -102,7 +102,7 @@ RUNNING_PARAMETERS = table(
     Parameter(
         "cache",
         False,
-        "Keep a compact binary copy beside the first file; later passes and runs read it instead.",
+        "Keep a compact binary copy next to the first file; later passes and runs read it instead.",
         *BOOLEAN,
     ),
     Parameter(

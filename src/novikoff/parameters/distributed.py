@@ -17,7 +17,7 @@ CLUSTER_PARAMETERS = table(
         "uniform",
         "What the shared weights become after an epoch. 'uniform': the mean of the weights of the shards. "
         "'updates': their mean weighted by the number of updates of each shard. 'single-shot': each shard "
-        "learns by itself to the end, and the mean is taken once; it may separate nothing even if the "
+        "learns alone to the end, and the mean is taken once; it may separate nothing even if the "
         "rows are separable.",
         *one_of(*MIXINGS),
     ),
@@ -45,8 +45,8 @@ DISTRIBUTED_PARAMETERS = (
         replace(
             PARAMETERS["order"],
             help="The order in which an epoch visits the rows of a shard. 'shuffle': a new permutation in "
-            "each epoch. 'cyclic': as stored; files are always read so. 'worst': each visit goes to the most "
-            "violated row of the shard.",
+            "each epoch. 'cyclic': as stored; files are always read in this order. 'worst': each visit goes "
+            "to the most violated row of the shard.",
         ),
         replace(
             PARAMETERS["n_jobs"],

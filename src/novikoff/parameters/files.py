@@ -8,7 +8,7 @@ from novikoff.parameters.parameter import BOOLEAN, Parameter, Values, is_name, n
 
 FORMATS = ("libsvm", "vw", "jsonl", "csv", "tsv", "parquet", "arrow")
 SCALES = ("standard", "maxabs", "unit")
-OTHER = "other"  # what labels become that are not the positive one
+OTHER = "other"  # replaces all labels except the positive one
 
 
 def _is_character(value: Any) -> bool:
@@ -27,7 +27,7 @@ SOURCE_PARAMETERS = table(
     Parameter(
         "format",
         None,
-        "The format of the files. By default it is told by their names, or else by their first lines.",
+        "The format of the files. By default their names decide, or else their first lines.",
         *none_or(*one_of(*FORMATS)),
     ),
     Parameter(

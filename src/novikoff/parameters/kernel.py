@@ -62,8 +62,8 @@ KERNEL_PARAMETERS = PARAMETERS | table(
     Parameter(
         "budget",
         None,
-        "The largest number of supports that are ever kept; None keeps all. With a budget each row is "
-        "learned from by itself, in constant time and memory.",
+        "The largest number of supports that are ever kept; None keeps all. With a budget the model "
+        "learns from one row at a time, in constant time and memory.",
         *none_or(*whole(1)),
     ),
     Parameter(
@@ -97,7 +97,7 @@ ONLINE_KERNEL_PARAMETERS = KERNEL_PARAMETERS | table(
 
 
 def what_predicts(predict_with: str | None, budget: int | None, policy: str) -> str:
-    """What a kernel model predicts with: what was asked for, or by default the best that is available.
+    """The way a kernel model predicts: `predict_with`, or by default the best one that is available.
 
     >>> [what_predicts(None, *how) for how in [(None, "oldest"), (9, "projectron"), (9, "oldest")]]
     ['voted', 'averaged', 'last']

@@ -1,4 +1,4 @@
-"""A parameter, and what reads tables of parameters: classes, docstrings, plans and model files.
+"""Parameters and the readers of their tables: for classes, docstrings, plans and model files.
 
 The modules of this package are light on purpose: showing help must not load NumPy.
 """
@@ -106,11 +106,11 @@ DEFAULT: Any = object()  # in a class body: this is a parameter, and its default
 
 @dataclass_transform(eq_default=False)
 def with_parameters(parameters: Table) -> Callable[[type[T]], type[T]]:
-    """Make what a class body sets to `DEFAULT` the parameters of the class, as the table has them.
+    """Make the names that a class body sets to `DEFAULT` parameters of the class, from the table.
 
     The class gets the ``__init__`` that a dataclass would have; ``{parameters}`` in its docstring becomes
-    their help. It is no dataclass: libraries take those for plain records, and would compare, hash and copy a
-    fitted model by its parameters alone.
+    their help. It is not a dataclass: libraries treat dataclasses as plain records, and would compare, hash
+    and copy a fitted model by its parameters alone.
 
     >>> from dataclasses import KW_ONLY
     >>> import inspect
@@ -177,30 +177,30 @@ def parameters_of(owner: Any) -> Table:
 
 
 def parameter_values(owner: object) -> dict[str, Any]:
-    """What the parameters of an estimator are now."""
+    """The current values of an estimator's parameters."""
     return {name: getattr(owner, name) for name in parameters_of(owner)}
 
 
 def check_parameters(owner: object) -> None:
-    """Check the parameters of an estimator, and say what is wrong with the first illegal one."""
+    """Check the parameters of an estimator; an error names the first illegal one."""
     for name, parameter in parameters_of(owner).items():
         parameter.check(getattr(owner, name))
 
 
 def parameter_repr(owner: object) -> str:
-    """The call that makes an estimator with these parameters, without those that have their default."""
+    """The call that makes an estimator with these parameters, without the default ones."""
     defaults = {name: repr(parameter.default) for name, parameter in parameters_of(owner).items()}
     shown = {name: repr(value) for name, value in parameter_values(owner).items()}
     changed = [f"{name}={text}" for name, text in shown.items() if text != defaults[name]]
     return f"{type(owner).__name__}({', '.join(changed)})"
 
 
-# ---- what is made from parameters ----------------------------------------------------------------------
+# ---- records and model files ---------------------------------------------------------------------------
 def from_parameters(record: type[T], *owners: object, **given: Any) -> T:
     """A dataclass whose fields are parameters, filled from estimators or options that have them.
 
-    `given` comes first, then the first owner that has an attribute of the field's name; a field that none of
-    them has keeps its default. Numbers and truth values become those of Python.
+    `given` takes precedence, then the first owner with an attribute of the field's name; otherwise the field
+    keeps its default. Numbers and booleans become Python's own types.
 
     >>> @dataclass
     ... class Limits:
@@ -218,8 +218,8 @@ def from_parameters(record: type[T], *owners: object, **given: Any) -> T:
     return record(**given)
 
 
-# What a call may use of the machine, where it puts things and what it shows. A model file may record these,
-# but they are never taken from there: the call gives them, or they have their default.
+# Resources, folders and display of a call. A model file may record these, but they are never read from it:
+# the call gives them, or they have their default.
 PER_CALL = frozenset(
     {
         *("n_jobs", "cache_mb", "max_line", "max_expansion", "time_limit"),
@@ -230,7 +230,7 @@ PER_CALL = frozenset(
 
 
 def parameters_from_file(recorded: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Those parameters of a model file that have these names and are about what is learned or read.
+    """The parameters of a model file that have these names and affect what is learned or read.
 
     >>> parameters_from_file({"rule": "pa", "n_jobs": 1000, "new": 1}, ["rule", "n_jobs"])
     {'rule': 'pa'}
@@ -239,7 +239,7 @@ def parameters_from_file(recorded: Mapping[str, Any], names: Collection[str]) ->
 
 
 def parameters_for_file(owner: object, **instead: Any) -> dict[str, Any]:
-    """The parameters of an estimator as a model file records them: what is not data is None."""
+    """The parameters of an estimator as a model file records them: values that are not data are None."""
     values = parameter_values(owner)
     recorded = {name: v.item() if getattr(v, "shape", None) == () else v for name, v in values.items()}
     if not isinstance(recorded["random_state"], numbers.Integral):

@@ -24,8 +24,8 @@ TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | table(
     Parameter(
         "format",
         None,
-        "The format of the files: columns as in the CoNLL tasks, CoNLL-U, or CRFsuite's text. By default it "
-        "is told by their names, or else by their first lines.",
+        "The format of the files: columns as in the CoNLL tasks, CoNLL-U, or CRFsuite's text. By default "
+        "their names decide, or else their first lines.",
         *none_or(*one_of(*SENTENCE_FORMATS)),
     ),
     Parameter(
@@ -47,7 +47,7 @@ TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | table(
         "trust_patterns",
         False,
         "Accept regular expressions from the model file that may take very long to match; by default a "
-        "tagger whose templates have such a one is refused.",
+        "tagger with such an expression is refused.",
         *BOOLEAN,
     ),
 )

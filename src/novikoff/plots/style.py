@@ -1,7 +1,7 @@
-"""What the pictures share: colours, marks, and where they are drawn.
+"""The common parts of the pictures: colours, marks and axes.
 
-The colours are Okabe and Ito's, which people with any colour vision can tell apart. Nothing is said by colour
-alone: classes differ in their marks and lines in their dashes, so that a grey print says the same.
+The colours are Okabe and Ito's, which people with any colour vision can tell apart. Colour is
+never the only distinction: classes also differ in their marks and lines in their dashes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A
 INK, GREY, PALE = "#222222", "#777777", "#DDDDDD"
 CLASSES = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED)
 MARKS = ("o", "s", "^", "D", "v", "P")
-ROOM = 0.08  # of the data's extent, around it
+ROOM = 0.08  # margin around the data, relative to its extent
 SPREAD = 4.0  # extents that differ by less than this factor are drawn to one scale
 
 
@@ -40,7 +40,7 @@ def new_axes(ax: Any, **shape: Any) -> Any:
 
 
 def plain(ax: Any) -> None:
-    """Leave away the lines that say nothing."""
+    """Remove the top and right spines."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -81,7 +81,7 @@ def formula_of(rule: str, n_classes: int = 2, heaviest: float = 1.0) -> str:
 
 
 def in_the_plane(X: Any) -> Floats:
-    """Two features as float64, or an error that says so."""
+    """X as float64, or an error if it does not have two features."""
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(
@@ -109,9 +109,9 @@ def grid(
 
 
 def to_one_scale(ax: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
-    """Show this part of the plane, a unit being as long across as up where the extents are alike.
+    """Show this part of the plane, with equal units on both axes if the extents are similar.
 
-    Only then do right angles look right: w stands on the boundary.
+    Only then does w look perpendicular to the boundary.
     """
     ax.set_xlim(*xlim)
     ax.set_ylim(*ylim)
@@ -147,5 +147,5 @@ def label_indices(y: Any, classes: Any) -> Any:
     found = y[:, None] == classes[None, :]
     if not found.any(axis=1).all():
         first = y[~found.any(axis=1)][0].item()
-        raise ValueError(f"y has the label {first!r}, which is none of the classes {classes.tolist()}.")
+        raise ValueError(f"y has the label {first!r}, which is not one of the classes {classes.tolist()}.")
     return found.argmax(axis=1)

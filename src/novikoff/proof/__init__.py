@@ -1,4 +1,4 @@
-"""What needs only rows and labels: separability, margins, certificates."""
+"""Proofs from rows and labels alone: separability, margins, certificates."""
 
 from novikoff.lazy import attach
 

@@ -1,4 +1,4 @@
-"""What is left of a time limit."""
+"""The remaining part of a time limit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 
 
 class TimeUp(Exception):
-    """The time given is over."""
+    """The time limit was reached."""
 
 
 class Clock:
-    """Seconds that are left of a limit; None: as long as it takes."""
+    """The seconds left of a time limit; None: no limit."""
 
     def __init__(self, limit: float | None) -> None:
         self.end = math.inf if limit is None else time.monotonic() + limit
@@ -21,10 +21,10 @@ class Clock:
         return max(self.end - time.monotonic(), 0.0)
 
     def tick(self) -> None:
-        """Raise `TimeUp` when it is."""
+        """Raise `TimeUp` if no time is left."""
         if self.left <= 0:
             raise TimeUp
 
     def part(self, share: float, least: float = 0.0) -> float | None:
-        """This share of what is left, but at least so many seconds, as a limit for something else."""
+        """This share of the time left, but at least `least` seconds, as a limit for one step."""
         return None if self.end == math.inf else max(share * self.left, least)

@@ -1,4 +1,4 @@
-"""The search for a proof that rows can be separated, or cannot, as `separability` describes it."""
+"""The search for a proof that rows are separable or inseparable, as described in `separability`."""
 
 from __future__ import annotations
 
@@ -32,31 +32,29 @@ from novikoff.training.weights import Floats, Model, Settings
 Watch = Callable[[str, float | None], Any]
 Bools = npt.NDArray[np.bool_]
 
-SMALL = 3_000  # numbers in z·pairs up to which the exact simplex method is asked at once
-EXACT = 40_000  # and up to which it is asked when floats were not good enough
-PATIENCE = 1.0  # seconds that the perceptron has, and `FEW` epochs in any case
+SMALL = 3_000  # numbers in all z up to which the exact simplex method is used at once
+EXACT = 40_000  # numbers in all z up to which it is used if floats do not decide
+PATIENCE = 1.0  # seconds for the perceptron, after at least `FEW` epochs
 FEW, MANY = 5, 100  # epochs
-FEWEST = 10_000  # z whose sum is taken in whole numbers
-DIGITS = 2.0**-48  # what is taken off a bound for the rounding on the way to it
-NEAR = 1e-6  # beside ‖u‖·R: a smallest u·z below which u is wrong, and not only rounded
-TINY = 2.0**-900  # a margin below which whole numbers measure it
+FEWEST = 10_000  # the most z whose sum is computed in integers
+DIGITS = 2.0**-48  # relative allowance for rounding in a bound
+NEAR = 1e-6  # relative to ‖u‖·R: below minus this, u·z is wrong, not only rounded
+TINY = 2.0**-900  # smaller margins are computed in integers
 
 
 class SeparabilitySearch:
-    """One verdict under way, and what is known so far."""
+    """The state of the search for one verdict."""
 
     def __init__(self, problem: Problem, ties: str, clock: Clock, watch: Watch | None) -> None:
         self.problem, self.ties, self.clock, self.watch = problem, ties, clock, watch
-        self.scaled, self.power = problem.equilibrated()  # what floats look at
+        self.scaled, self.power = problem.equilibrated()  # for steps in floats
         n, k = problem.n_rows, problem.n_classes
         self.alpha_shape = (n, k) if problem.is_joint else (n,)
         self.consistent: bool | None = None
         self.lower, self.upper = -math.inf, math.inf
         self.support: Pairs = np.zeros(0, dtype=np.int64)  # of the best α
         self.shares: Floats = np.zeros(0)
-        self.hard: Pairs = np.zeros(
-            0, dtype=np.int64
-        )  # the z that the perceptron stumbled over, most often first
+        self.hard: Pairs = np.zeros(0, dtype=np.int64)  # the z updated by the perceptron, most frequent first
         self.by_pair: ByPair | None = None
 
     def say(self, text: str, fraction: float | None = None) -> None:
@@ -89,18 +87,18 @@ class SeparabilitySearch:
             min(self.lower, 0.0), upper, alpha, reason, self.consistent, self.by_pair, interrupted
         )
 
-    # -- what proves it
+    # -- the witnesses
     def suggested(self, u: Floats, how: str) -> Separable | None:
-        """The verdict, when a u that was found on the scaled rows separates them as they are."""
+        """The verdict, if a u found on the scaled rows separates the given rows."""
         top = float(np.abs(u).max(initial=0.0))
         if not (top > 0 and math.isfinite(top)):
             return None
         coef, intercept = self.scaled.coefficients(np.ldexp(u, -math.frexp(top)[1]))
-        half = self.power // 2  # (coef, intercept/2^power), both by one more power of two
+        half = self.power // 2  # (coef, intercept/2^power), both times a power of two
         return self.separated(np.ldexp(coef, half), np.ldexp(intercept, half - self.power), how)
 
     def separated(self, coef: Floats, intercept: Floats, how: str) -> Separable | None:
-        """The verdict, when these weights separate, exactly; a bound from below in any case."""
+        """The verdict, if these weights separate exactly; updates the lower bound in any case."""
         top = max(float(np.abs(coef).max(initial=0.0)), float(np.abs(intercept).max(initial=0.0)))
         if not (top > 0 and math.isfinite(top)):
             return None
@@ -137,7 +135,7 @@ class SeparabilitySearch:
         return np.ldexp(mantissa, exponent - top).reshape(self.problem.shape), -top
 
     def separated_by(self, coef: Any, intercept: Any, how: str) -> Separable | None:
-        """The verdict, when these whole numbers separate; in floats, where they are good enough."""
+        """The verdict, if these integers separate; in floats, if they are accurate enough."""
         top = max(int(abs(value)).bit_length() for value in (*coef.flat, *intercept.flat))
         floats = [(numbers / (1 << top)).astype(np.float64) for numbers in (coef, intercept)]
         found = self.separated(floats[0], floats[1], how)
@@ -156,7 +154,7 @@ class SeparabilitySearch:
         return Separable(u, coef, intercept, gamma, max(self.bound(), gamma), how)
 
     def bound(self) -> float:
-        """An upper bound on γ: the best known, or the shortest z."""
+        """An upper bound on γ: the best so far, or the shortest ‖z‖."""
         lengths = self.problem.lengths()
         row = int(lengths.argmin())
         shortest = math.nextafter(float(lengths[row]) * (1 + DIGITS), math.inf) if lengths[row] else 0.0
@@ -168,7 +166,7 @@ class SeparabilitySearch:
         return self.upper
 
     def suggest(self, pairs: Pairs, shares: Floats) -> None:
-        """Convex weights: γ ≤ ‖Σ α·z‖/Σα, rounded up."""
+        """Use these convex weights for the bound γ ≤ ‖Σ α·z‖/Σα, rounded up."""
         total = float(shares.sum())
         if not (total > 0 and math.isfinite(total)):
             return
@@ -198,7 +196,7 @@ class SeparabilitySearch:
         return np.asarray(self.problem.labels[pairs] == 0)
 
     def cancelled(self, pairs: Pairs, weights: list[int], how: str) -> Inseparable | None:
-        """The verdict, when the weights are positive and Σ weights·z = 0, in integers."""
+        """The verdict, if the weights are positive and Σ weights·z = 0, in integers."""
         kept = np.flatnonzero([w != 0 for w in weights])
         pairs, weights = pairs[kept], [weights[k] for k in kept]
         if not weights or min(weights) < 0 or len(pairs) > self.problem.dimension + 1:
@@ -216,7 +214,7 @@ class SeparabilitySearch:
         return Inseparable(pairs, exact, self.alpha_shape, self.consistent, how, self.by_pair)
 
     def integers(self, pairs: Pairs) -> Any:
-        """These z in integers, each column by its own power of two, without the columns of zeros."""
+        """These z in integers, each column times its own power of two, without columns of zeros."""
         z = self.problem.signed_rows(pairs)
         if is_sparse(z):
             used, where = np.unique(z.indices, return_inverse=True)
@@ -242,17 +240,17 @@ class SeparabilitySearch:
         return self.cancelled(opposite_pairs(problem, *pair_of_rows), [1, 1], "opposite rows")
 
     def perceptron(self) -> Verdict | None:
-        """Epochs of the perceptron, until it converges, comes back to a w, or is not worth more time."""
+        """Epochs of the perceptron, until it converges, repeats a w, or is not worth more time."""
         problem = self.scaled
         settings = Settings(ties=self.ties, bias_square=problem.bias**2)
         model = Model(problem.n_classes, problem.n_features, settings)
         native = model.learners[0].native
-        counts: list[tuple[Pairs, Floats]] = []  # by epoch: the pairs that were updated
+        counts: list[tuple[Pairs, Floats]] = []  # per epoch: the updated pairs
         seen: dict[bytes, int] = {}
         repeated: list[int] = []
         began = time.monotonic()
         small = problem.n_pairs * problem.dimension <= SMALL
-        wide = problem.dimension > WorkingSet.WIDEST  # where linear programs cannot take over
+        wide = problem.dimension > WorkingSet.WIDEST  # too wide for linear programs
 
         def after(record: Record) -> bool:
             rows, _, rivals, steps, _ = native.recorded()
@@ -294,22 +292,22 @@ class SeparabilitySearch:
         return None
 
     def fewer(self, pairs: Pairs, weights: list[int]) -> Inseparable | None:
-        """The same with at most dimension + 1 of the z (Carathéodory's theorem), when Σ weights·z = 0."""
+        """The verdict with at most dimension + 1 of the z (Carathéodory's theorem), if Σ weights·z = 0."""
         z = self.integers(pairs)
         how = "w repeated"
-        if not is_relation(z, weights):  # the data are no integers, and the repetition was one of floats
+        if not is_relation(z, weights):  # the data are not integers: w repeated only in floats
             return None
         if len(pairs) <= z.shape[1] + 1:
             return self.cancelled(pairs, weights, how)
         self.hard = pairs
         if z.size > SMALL:
-            return None  # these z alone will do for the linear program
+            return None  # these z suffice for the linear program
         found = alternative(z, tick=self.clock.tick)
         assert isinstance(found, Relation)
         return self.cancelled(pairs[found.rows], found.weights, how)
 
     def small(self) -> Verdict | None:
-        """All of it by the simplex method in integers."""
+        """The whole problem by the simplex method in integers."""
         if self.problem.n_pairs * self.problem.dimension > SMALL:
             return None
         return self.exactly(self.all_pairs(), "exact simplex method")
@@ -322,7 +320,7 @@ class SeparabilitySearch:
         return np.flatnonzero(other)
 
     def exactly(self, pairs: Pairs, how: str) -> Verdict | None:
-        """Decide for these z: they cancel out, or their u may separate all."""
+        """Decide for these z: they cancel out, or their u may separate all z."""
         z = self.problem.signed_rows(pairs)
         z = z.toarray() if is_sparse(z) else z
         found = alternative(to_integers(z), tick=self.clock.tick)
@@ -333,14 +331,14 @@ class SeparabilitySearch:
         return self.separated_by(*self.whole_coefficients(u), how)
 
     def whole_coefficients(self, u: Any) -> tuple[Any, Any]:
-        """u as (coef, intercept), all of them whole numbers."""
+        """u as (coef, intercept), all integers."""
         if not self.problem.bias:
             return u, np.array([0] * len(u), dtype=object)
         (c,), exponent = wholes([self.problem.bias])
         return u[:, :-1] << max(-exponent, 0), (u[:, -1] * c) << max(exponent, 0)
 
     def two_classes(self) -> Inseparable | None:
-        """Each two classes on their own: where they cannot be told apart, nor can all of them."""
+        """Each pair of classes: if one pair is inseparable, so is the whole problem."""
         problem, k = self.problem, self.problem.n_classes
         if not problem.is_joint:
             return None
@@ -389,7 +387,7 @@ class SeparabilitySearch:
         return None
 
     def nearest_point(self) -> Verdict | None:
-        """The point of the hull of the z nearest to the origin, where programs would be too wide."""
+        """The point of the hull of the z nearest to the origin, if linear programs would be too wide."""
         if self.problem.dimension <= WorkingSet.WIDEST:
             return None
         left = self.clock.left
@@ -412,13 +410,13 @@ class SeparabilitySearch:
         return None
 
     def medium(self) -> Verdict | None:
-        """All of it by the simplex method in integers, where nothing else has decided."""
+        """The whole problem by the simplex method in integers, if nothing else has decided."""
         if self.problem.n_pairs * self.problem.dimension > EXACT:
             return None
         return self.exactly(self.all_pairs(), "exact simplex method")
 
     def solved(self, pairs: Pairs, working: WorkingSet) -> Verdict | None:
-        """From the support that floats found to an exact answer."""
+        """An exact answer from the support found in floats."""
         weights = relation(self.integers(pairs), self.clock.tick)
         if weights is not None:
             found = self.cancelled(pairs, weights, "linear program")
@@ -433,7 +431,7 @@ class SeparabilitySearch:
 
     # -- zero errors
     def zero_errors(self, witness: Pairs) -> bool | None:
-        """Whether zero errors are possible though Σ α·z = 0 on z whose ties are no mistakes."""
+        """Whether zero errors are possible although Σ α·z = 0, on z whose ties are no mistakes."""
         problem = self.problem
         pairs = self.all_pairs()
         strict = self.strict(pairs)
@@ -447,7 +445,7 @@ class SeparabilitySearch:
             except TimeUp:
                 return None
         nonzero = np.flatnonzero(signs_of(problem.X))
-        if len(nonzero) < problem.n_rows:  # a row of zeros is always at a tie, and these ties are no mistakes
+        if len(nonzero) < problem.n_rows:  # a row of zeros is always tied, and here its tie is no mistake
             verdict = SeparabilitySearch(
                 problem.some(nonzero), self.ties, Clock(self.clock.part(0.9)), None
             ).run(None)
@@ -455,11 +453,11 @@ class SeparabilitySearch:
         return None
 
     def with_pairs(self, verdict: Verdict) -> Verdict:
-        """The verdict with those of each two classes beside it."""
+        """The verdict together with those of each pair of classes."""
         if not self.problem.is_joint or verdict.by_pair is not None or isinstance(verdict, Undecided):
             return verdict
         if isinstance(verdict, Separable):
-            names = self.problem.classes.tolist()  # which may be objects
+            names = self.problem.classes.tolist()  # may be objects
             return replace(verdict, by_pair=dict.fromkeys(combinations(names, 2), "separable"))
         if self.by_pair is None:
             with suppress(KeyboardInterrupt):  # the verdict itself is known
@@ -483,6 +481,6 @@ def opposite_pairs(problem: Problem, i: int, j: int) -> Pairs:
     if not problem.is_joint:
         return np.array([i, j], dtype=np.int64)
     k, a, b = problem.n_classes, int(problem.labels[i]), int(problem.labels[j])
-    if a == b:  # x = −x', without a bias: any rival will do
+    if a == b:  # x = −x', without a bias: any rival is possible
         a = b = int(a == 0)
     return np.array([i * k + b, j * k + a], dtype=np.int64)

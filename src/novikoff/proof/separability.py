@@ -1,25 +1,25 @@
-"""Whether some u separates the data, decided exactly: u itself, or the weights that make it impossible.
+"""Whether some u separates the data, decided exactly: the witness is u, or weights that prove it impossible.
 
 By Gordan's theorem exactly one of two things exists: u with u·z > 0 for every z, or α ≥ 0, α ≠ 0, with
-Σ α·z = 0. Floats only suggest either; u is then checked exactly against every z, and α is solved for in
-integers. The cheapest proof is looked for first:
+Σ α·z = 0. Floats only suggest either; u is then checked exactly against every z, and α is computed in
+integers. The cheapest proofs are tried first:
 
-1. a row that is zero, or two rows that cancel out (`opposites`);
-2. the perceptron: it converges, or a w that it had before comes back, and then the updates in between add up
-   to zero (Block and Levin's cycling);
-3. small problems: the simplex method in integers (`rational.alternative`), which always decides: its
-   witness is a vector of integers, and stays one where floats are too coarse for it;
-4. three classes or more: two classes that are inseparable by themselves make the whole so;
-5. linear programs over a few of the z, to which those that its u gets wrong are added until none is left
-   (separable) or the few cancel out (inseparable): HiGHS never sees the rows that do not matter;
-6. where there are too many coordinates for that, the search for the largest margin (`maxmargin`);
-7. problems of medium size that floats could not decide: once more the simplex method in integers.
+1. a row of zeros, or two rows that cancel out (`opposites`);
+2. the perceptron: it converges, or it repeats an earlier w, and then the updates in between sum to zero
+   (Block and Levin's cycling);
+3. small problems: the simplex method in integers (`rational.alternative`), which always decides; its witness
+   is a vector of integers, and remains so if floats are too coarse for it;
+4. three classes or more: if one pair of classes is inseparable, so is the whole problem;
+5. linear programs over a few of the z; those that u gets wrong are added until there are none (separable) or
+   the few cancel out (inseparable), so HiGHS never sees irrelevant rows;
+6. with too many coordinates for that, the search for the largest margin (`maxmargin`);
+7. problems of medium size that floats could not decide: again the simplex method in integers.
 
-Steps in floats look at rows of about the size 1: those of extreme sizes are multiplied by a power of two,
-which changes no verdict. What they find is checked on the rows as they are.
+Steps in floats use rows of size about 1: rows of extreme sizes are multiplied by a power of two, which
+changes no verdict. The results are checked on the given rows.
 
 Zero errors under the tie rule are the same question with u·z ≥ 0 for the z whose ties are no mistakes; by
-Motzkin's theorem the alternative is then α with weight on some z whose tie is one.
+Motzkin's theorem the alternative is then an α with weight on some z whose tie is a mistake.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def separability(
     watch: Watch | None = None,
     rounding: str = "never",
 ) -> Verdict:
-    """Can a linear threshold tell the classes apart? With a proof either way.
+    """Whether a linear threshold can separate the classes, with a proof either way.
 
     The verdict is about the doubles that the rows hold: an integer, timestamp or long double that no double
     holds is refused, and a decimal (`decimal.Decimal`, or text) means the double nearest to it.
@@ -65,17 +65,17 @@ def separability(
     X, y : rows and their labels; dense or sparse, two classes or more
     fit_intercept, intercept_scaling : the bias coordinate, as in the estimators
     ties : ``"positive"`` or ``"mistake"``; which errors `consistent` counts
-    kernel : ``"rbf"`` or ``"laplacian"``: the question in that kernel's space, where only equal points with
-        different labels stand in the way
-    time_limit : seconds after which the answer may be `Undecided`; None: as long as it takes
-    watch : called as ``watch(text, fraction)`` now and then
+    kernel : ``"rbf"`` or ``"laplacian"``: separability in that kernel's space, where only equal points with
+        different labels prevent it
+    time_limit : seconds after which the answer may be `Undecided`; None: no limit
+    watch : called as ``watch(text, fraction)`` to report progress
     rounding : ``"nearest"`` rounds numbers that no double holds, with a warning, and the verdict is about the
         rounded rows; ``"never"`` refuses them
 
     Returns
     -------
     Separable, Inseparable or Undecided. With three classes or more the verdict is about all classes
-    jointly, and `by_pair` has each two of them on their own.
+    jointly, and `by_pair` has the verdict for each pair of classes.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def separability(
     >>> xor.verdict, xor.rows.tolist(), xor.weights
     ('inseparable', [0, 1, 2, 3], (1, 1, 1, 1))
 
-    Separable, two classes at a time, is less than separable:
+    Data can be inseparable although each pair of classes is separable:
 
     >>> X = [[0, 0], [2, 1], [1, 1], [0, 4], [4, 0], [1, 2]]
     >>> verdict = separability(X, ["A", "A", "B", "B", "C", "C"])
@@ -108,7 +108,7 @@ def decide(
     watch: Watch | None = None,
     start: Floats | None = None,
 ) -> Verdict:
-    """The verdict on a problem, whose weights do not matter; `start` is a u to try first.
+    """The verdict on a problem, which does not depend on its weights; `start` is a u to try first.
 
     >>> problem = read_problem([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, -1], fit_intercept=False)
     >>> verdict = decide(problem)
@@ -120,15 +120,15 @@ def decide(
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} is not possible: expected a positive number of seconds.")
     search = SeparabilitySearch(replace(problem, weights=None), ties, Clock(time_limit), watch)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # floats suggest, and do not decide
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # floats only suggest
         return search.run(start)
 
 
 def _under_kernel(problem: Problem, ties: str, kernel: str) -> Verdict:
-    """In the space of a strictly positive-definite kernel different points are independent vectors.
+    """In the space of a strictly positive-definite kernel, different points are independent vectors.
 
-    So any labels of different points can be had, and only equal points with different labels cannot: there
-    the two z cancel out.
+    So different points are separable under any labels. Only equal points with different labels are not: their
+    two z cancel out.
     """
     if kernel not in KERNELS:
         raise ValueError(

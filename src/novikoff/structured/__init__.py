@@ -1,4 +1,4 @@
-"""Structured perceptrons: outputs that are sequences, trees, matchings, rankings, or whatever can be decoded.
+"""Structured perceptrons for sequences, trees, matchings, rankings, and anything else that can be decoded.
 
 Names are resolved when they are first used, as in `novikoff` itself.
 """

@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """A vector of `size` numbers by its entries; entries at one place are added.
+    """A vector of `size` numbers, given by its entries; entries at the same index are added.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def checked(features: Any, where: str) -> Any:
         if indices.dtype.kind not in "iu" or indices.shape != values.shape or indices.ndim != 1:
             raise ValueError(
                 f"features({where}) has indices of type {indices.dtype} and shape {indices.shape} for values "
-                f"of shape {values.shape}: expected whole numbers, as many as values."
+                f"of shape {values.shape}: expected whole numbers, one per value."
             )
         if len(indices) and (indices.min() < 0 or indices.max() >= features.size):
             bad = indices[(indices < 0) | (indices >= features.size)][0]

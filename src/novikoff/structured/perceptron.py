@@ -1,4 +1,4 @@
-"""`StructuredPerceptron`: whatever can be decoded can be learned."""
+"""`StructuredPerceptron`: learns any output that can be decoded."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from novikoff.training.turns import turns_of
 
 @with_parameters(STRUCTURED_PARAMETERS)
 class StructuredPerceptron(BaseEstimator):
-    """A perceptron whose outputs are sequences, trees, matchings, rankings, or what you can decode.
+    """A perceptron whose outputs are sequences, trees, matchings, rankings, or anything you can decode.
 
-    Predicts ŷ = argmax w·Φ(x, y) by the problem's own `decode`, and learns from mistakes:
+    Predicts ŷ = argmax w·Φ(x, y) with the problem's `decode`, and learns from mistakes:
     w ← w + Φ(x, y) − Φ(x, ŷ) (Collins 2002).
 
     Parameters
@@ -52,45 +52,43 @@ class StructuredPerceptron(BaseEstimator):
     problem_ : object
         The problem as prepared for the training examples.
     n_epochs_, history_ : int, list of dict
-        Of the last call: epochs made, and for each its mistakes, updates, ‖w‖ and seconds.
+        Of the last call: the epochs, and for each one mistakes, updates, ‖w‖ and seconds.
     n_updates_, n_mistakes_ : int
         Over all calls. They differ only with `cost_augmented=True`.
     n_invalid_ : int
-        Updates at which the output that was taken for the best scored less than the right one: signs of an
-        inexact decoder. The bound needs that there are none.
+        Updates at which the decoded output scored less than the right one, which shows that the decoder is
+        inexact. The bound requires that there are none.
     converged_ : bool
-        An epoch passed without an update.
+        Whether an epoch passed without an update.
     verdict_ : {'separated', 'consistent', 'undecided'}
         'separated': every right output scores strictly more than any other under the witness.
         'consistent': every output was right, but the decoder is not exact. See Notes.
     witness_ : as `weights_`, or None
-        The weights that the verdict is about: the last ones, or where another output ties with a right one
-        under them, what comes of carrying on with ties as mistakes. None where nothing was separated, and
-        after `load`.
+        The weights that the verdict is about: the last ones or, if another output ties with a right one under
+        them, the result of continuing with ties as mistakes. None if nothing was separated, and after `load`.
     radius_ : float
         R: the largest ‖Φ(x, y) − Φ(x, z)‖ of the updates made.
     margin_ : float
-        With the verdict 'separated', what the witness's margin is at least, or NaN where nothing is
-        known.
+        With the verdict 'separated', a lower bound of the witness's margin, or NaN if none is known.
     margin_upper_ : float
-        ‖w‖/updates, which is at least γ; rounded up. With a `violation` of the problem's own, γ is that of
-        parts of outputs as well.
+        ‖w‖/updates, which is at least γ; rounded up. If the problem has its own `violation`, γ is the margin
+        over parts of outputs as well.
     training_errors_ : int or None
-        Wrong outputs, where they are known: 0 after a clean run, counted for averaged weights.
+        Number of wrong training outputs: counted for averaged weights, otherwise 0 or, if any, None.
 
     Notes
     -----
-    *Verdict and margin.* A problem with `runner_up` gives the smallest gap between a right output
-    and the next best, computed exactly, and `margin_` is that over ‖w‖. For other problems 'separated' rests
-    on decoding each example under weights perturbed by random vectors, which a tie survives with a chance
-    below 2⁻²⁴ for each of two draws; `margin_` is then 1/‖w‖ when all features seen were whole numbers, and
-    NaN otherwise. Other outputs with the very same features as the right one go unnoticed there.
+    *Verdict and margin.* If the problem has `runner_up`, the smallest gap between a right output and the next
+    best one is computed exactly, and `margin_` is this gap divided by ‖w‖. For other problems 'separated' is
+    based on decoding each example under weights perturbed by random vectors; a tie survives with a
+    probability below 2⁻²⁴ for each of two draws. Then `margin_` is 1/‖w‖ if all features seen were whole
+    numbers, and NaN otherwise. This test does not notice outputs with exactly the features of the right one.
 
-    *Errors* leave the model as it was.
+    *Errors* leave the model unchanged.
 
     Examples
     --------
-    Two methods make a problem. Where is a word to be cut, by what it begins and ends with?
+    A problem needs two methods. This one decides from a word's beginning and end where to cut it:
 
     >>> class Cuts:
     ...     def features(self, word, cut):
@@ -125,8 +123,8 @@ class StructuredPerceptron(BaseEstimator):
 
         Parameters
         ----------
-        X : sequence of n inputs, whatever the problem understands
-        y : sequence of their n outputs
+        X : sequence of n inputs, in any form that the problem accepts
+        y : sequence of n outputs
         """
         with turns_of(self).learning:
             X, y, n = self._read(X, y)
@@ -146,7 +144,7 @@ class StructuredPerceptron(BaseEstimator):
             return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """One pass over more examples, in their order, going on from what was learned before."""
+        """Make one pass over more examples, in their order, and continue from the current weights."""
         with turns_of(self).learning:
             X, y, n = self._read(X, y)
             begun = vars(self).get("_learner")
@@ -178,7 +176,7 @@ class StructuredPerceptron(BaseEstimator):
     def _set(
         self, problem: Any, learner: StructuredWeights, run: Run, witness: StructuredWeights | None = None
     ) -> None:
-        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
+        """Set every fitted attribute; after an interrupted run, raise the interrupt again."""
         self.problem_: Any = problem
         self._learner = learner
         self._run = run
@@ -199,7 +197,7 @@ class StructuredPerceptron(BaseEstimator):
 
     # -- what was learned ----------------------------------------------------------------------------
     def predict(self, X: Any) -> list[Any]:
-        """The best output of each input, by the problem's decoder."""
+        """The best output for each input, found by the problem's decoder."""
         with turns_of(self).reading:
             check_is_fitted(self)
             return self.to_model().predict(X)
@@ -211,7 +209,7 @@ class StructuredPerceptron(BaseEstimator):
             return self.to_model().scores(X)
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of right parts (`problem.agreement`), or of outputs that are wholly right."""
+        """The share of right parts (`problem.agreement`), or of outputs that are entirely right."""
         with turns_of(self).reading:
             check_is_fitted(self)
             X, y, n = self._read(X, y)
@@ -232,22 +230,22 @@ class StructuredPerceptron(BaseEstimator):
             return StructuredModel(self.problem_, self._learner, self.weights_, params, self._run)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of data only, at once or not at all.
+        """Write the fitted model to a file that contains only data. The write is atomic.
 
-        A problem that novikoff ships is written with it. Of any other problem only the name is, and `load`
-        needs the problem itself; its feature names must be texts, numbers, or tuples of these. `callback` and
-        a `random_state` that is not a number are not data, and are None in the loaded model.
+        A built-in problem is included. Of any other problem only the name is written, so `load` needs the
+        problem itself; its feature names must be texts, numbers, or tuples of these. `callback`, and a
+        `random_state` that is not a number, are not data and become None in the loaded model.
         """
         self.to_model().save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], problem: Any = None) -> Self:
-        """The estimator in a file, from `save`. Runs no code from the file.
+        """Load an estimator that `save` wrote. Runs no code from the file.
 
         Parameters
         ----------
         path : path of the file
-        problem : object, for a problem of your own
+        problem : object, for a user-defined problem
         """
         model = StructuredModel.load(path, problem)
         self = cls(

@@ -1,4 +1,4 @@
-"""From the weights of a structured perceptron and its run to the report."""
+"""Makes the report of a structured perceptron from its weights and its run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from novikoff.structured.weights import StructuredWeights
 from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 
-INVALID = "some updates were by outputs that scored less than the right one, and the theorem requires that there are none"
-PARTS = "where γ is also that of parts of outputs"
+INVALID = "some updates used outputs that scored less than the right one, which the theorem does not allow"
+PARTS = "where γ is also the margin over parts of outputs"
 
 
 def summarize(
@@ -23,10 +23,10 @@ def summarize(
     cost_augmented: bool,
     in_parts: bool = False,
 ) -> Report:
-    """What there is to say about a run; `in_parts`: it was learned from parts of outputs too.
+    """The report of a run; `in_parts`: it was trained on parts of outputs too.
 
-    Then every Δ is a difference of such parts, and so the theorem is one about a u that separates these.
-    Where some updates were cost-augmented the theorem is that of such updates, whatever the last ones were.
+    Then every Δ is a difference of such parts, so the theorem is about a u that separates these parts.
+    If some updates were cost-augmented, the theorem for such updates applies, whatever the last ones were.
     """
     cost_augmented = cost_augmented or weights.largest_loss > 0
     top = Fraction(weights.radius) ** 2 + 2 * Fraction(weights.largest_loss)

@@ -1,33 +1,33 @@
-"""How a structured perceptron is trained on examples, and judged. No scikit-learn.
+"""Training of a structured perceptron on examples, and its verdict. No scikit-learn.
 
 The update (Collins 2002). ŷ = decode(x, w); where ŷ ≠ y,
 
     w ← w + Φ(x, y) − Φ(x, ŷ).
 
-Write Δ for such a difference. At every update w·Δ ≤ 0, for the decoder preferred ŷ; and if some unit vector u
+Write Δ for such a difference. At every update w·Δ ≤ 0, because the decoder preferred ŷ. If some unit vector u
 has u·(Φ(x, y) − Φ(x, z)) ≥ γ > 0 for every example and every z ≠ y, then after k updates kγ ≤ u·w ≤ ‖w‖ ≤
 √k·R, where R is the largest ‖Δ‖ *of the updates made*: updates ≤ R²/γ², however many outputs there are. With
-cost-augmented decoding w·Δ ≤ loss(y, ŷ), so that updates ≤ (R² + 2·max loss)/γ², the losses being those of
-the updates made.
+cost-augmented decoding w·Δ ≤ loss(y, ŷ), so updates ≤ (R² + 2·max loss)/γ², with the losses of the updates
+made.
 
-What the proof needs is w·Δ ≤ loss at every update, not that the decoder be exact (Huang et al. 2012). This is
-checked at every update: those where it fails are counted as invalid, and the bound is then not claimed.
+The proof needs w·Δ ≤ loss at every update, not an exact decoder (Huang et al. 2012). This is checked at every
+update: those where it fails are counted as invalid, and the bound is then not claimed.
 
 The verdict. "separated": w·(Φ(x, y) − Φ(x, z)) > 0 for every z ≠ y. A decoder that returns y shows only ≥ 0,
-so
+so there is a further test:
 
-- a problem with `runner_up` is asked for the best z ≠ y of every example, and the smallest gap, computed
-  exactly, gives the margin;
-- otherwise every example is decoded twice more, under M·w + v and M·w − v, for a random v. Any z that ties
-  with y under w would have to have v·Φ(x, z) = v·Φ(x, y) for y to win both times: for whole-number v of 24
-  bits that has a chance of less than 2⁻²⁴ unless Φ(x, z) = Φ(x, y), and two draws are made. Where all
-  features that were seen are whole numbers, the gap is then at least 1, and the margin at least 1/‖w‖.
+- A problem with `runner_up` gives the best z ≠ y of every example, and the smallest gap, computed exactly,
+  gives the margin.
+- Otherwise every example is decoded twice more, under M·w + v and M·w − v, for a random v. If some z ties
+  with y under w, y wins both times only if v·Φ(x, z) = v·Φ(x, y): for whole-number v of 24 bits this has a
+  probability below 2⁻²⁴ unless Φ(x, z) = Φ(x, y), and two draws are made. If all features that were seen are
+  whole numbers, the gap is then at least 1, and the margin at least 1/‖w‖.
 
-Where another output scores as much as y, the run is carried on, on a copy, with ties as mistakes: w·Δ ≤ 0 at
-each of these updates too, so that strict weights are reached within R²/γ² updates in all if there are any.
-They are the witness; the model stays what it was when an epoch had passed without an update.
+If another output ties with y, training continues on a copy with ties as mistakes. w·Δ ≤ 0 at these updates,
+too, so strict weights, if there are any, are reached within R²/γ² updates in all. They are the witness; the
+model keeps the weights with which an epoch passed without an update.
 
-With an inexact decoder an epoch without updates is "consistent", and no more is claimed.
+With an inexact decoder the verdict after an epoch without updates is "consistent", and no more is claimed.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from novikoff.training.loop import EarlyStoppingTrainer, Epoch, Trainer, WorstFi
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 
-FACTORS = (2.0**20, 2.0**27)  # M: how much of w beside v, from a rough look to a close one
-ROUNDING = 2.0**-40  # w·Δ above this share of Σ|w·Δ| is no matter of rounding
+FACTORS = (2.0**20, 2.0**27)  # M: the scale of w relative to v, from a coarse test to a fine one
+ROUNDING = 2.0**-40  # w·Δ above this share of Σ|w·Δ| cannot come from rounding
 
 
 class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
-    """The weights of a structure under training, and the examples."""
+    """Trains the weights of a structured perceptron on its examples."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         self.X, self.Y, self.n = X, Y, n
         self.rows: Order = np.arange(n, dtype=np.int64)
         self.held_out: Order | None = None
-        self.witness: StructuredWeights | None = None  # strict weights, where some were found
+        self.witness: StructuredWeights | None = None  # strict weights, if they were found
         self.holds_out = plan.early_stopping
         if self.holds_out:
             self.rows, self.held_out = hold_out(
@@ -109,7 +109,7 @@ class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         return order
 
     def worst(self) -> Epoch:
-        """The most violated has the least w·Δ less the loss, correctly rounded; of equals, the first."""
+        """Learn from the most violated example: least w·Δ − loss, correctly rounded; the first in a tie."""
         state, structure = self.state, self.structure
         before = state.mistakes, state.updates
         for _ in range(len(self.rows)):
@@ -142,14 +142,14 @@ class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         state.invalid += invalid
         state.mistakes += found.mistake
 
-    # -- what came of it
+    # -- verdict
     def held_out_score(self) -> float:
         assert self.held_out is not None
         w = self.state.averaged() if self.average else self.state.weights
         return score(self.structure, w, self.X, self.Y, self.held_out)
 
     def judge(self, run: Run) -> None:
-        """Look at every example under the last weights, up to the first that is wrong."""
+        """Test every example under the last weights, up to the first error."""
         structure, state, w = self.structure, self.state, self.state.weights
         rows = self.rows.tolist()
         run.consistent = all(structure.same(self.Y[i], structure.decode(self.X[i], w), i) for i in rows)
@@ -172,13 +172,13 @@ class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
             self._separated(run, strict.state, strict.gap)
 
     def _separated(self, run: Run, strict: StructuredWeights, gap: float) -> None:
-        """Note strict weights, and the margin that the smallest gap between outputs gives them."""
+        """Record strict weights, and their margin from the smallest gap between outputs."""
         run.verdict, self.witness = "separated", strict
         low, high = strict.square()
         if self.structure.runner_up is None:
             gap = 1.0 if strict.whole else math.nan
         elif not strict.whole:
-            gap = math.nextafter(gap, 0.0)  # it was rounded to nearest
+            gap = math.nextafter(gap, 0.0)  # the gap was rounded to nearest
         if not high:
             run.margin = math.inf  # w = 0: there are no other outputs
         else:
@@ -186,15 +186,15 @@ class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
 
 
 class StrictTrainer(Trainer):
-    """Carries a run on with ties as mistakes: until no other output scores as much as a right one.
+    """Continues a run with ties as mistakes, until every right output scores above all others.
 
-    It learns on a copy, so that the weights of the run stay what they are.
+    It trains a copy, so the weights of the run do not change.
     """
 
     def __init__(self, run: StructuredTrainer) -> None:
         self.run, self.state = run, run.state
-        self.gap = math.inf  # the smallest between a right output and another, in the last epoch
-        self.perturbed: dict[tuple[float, int], Any] = {}  # the weights now, perturbed
+        self.gap = math.inf  # the smallest gap between a right output and another, in the last epoch
+        self.perturbed: dict[tuple[float, int], Any] = {}  # perturbed versions of the current weights
 
     def epoch(self) -> Epoch:
         before, self.gap = self.state.updates, math.inf
@@ -214,12 +214,12 @@ class StrictTrainer(Trainer):
         return Epoch(not made, {"mistakes": made, "updates": made})
 
     def judge(self, run: Run) -> None:
-        """The gap of the last epoch says all."""
+        """Nothing to do: the gap of the last epoch suffices."""
 
     def _rival(self, i: int) -> Any:
-        """The best output other than y where the problem can tell, else one that is not strictly worse.
+        """The best output other than y if the problem can find it, else one that is not strictly worse.
 
-        None where there is no such output.
+        None if there is no such output.
         """
         structure, x, y = self.run.structure, self.run.X[i], self.run.Y[i]
         if structure.runner_up is not None:
@@ -232,7 +232,7 @@ class StrictTrainer(Trainer):
             rival = next((z for z in found if not structure.same(y, z, i)), None)
             if rival is None:
                 return None
-        return rival  # worse, perhaps, but by less than the perturbation
+        return rival  # possibly worse, but by less than the perturbation
 
     def _perturbed(self, factor: float, seed: int) -> Any:
         if (factor, seed) not in self.perturbed:
@@ -241,21 +241,21 @@ class StrictTrainer(Trainer):
 
 
 def begin(structure: Structure, X: Any, Y: Any, n: int) -> StructuredWeights:
-    """Check all outputs, and make weights for features such as the first example has."""
+    """Check all outputs, and make weights for features in the form of the first example."""
     for i in range(n):
         structure.check(X[i], Y[i], i)
     return weights_for(structure.features(X[0], Y[0], "x[0], y[0]"))
 
 
 def resume(earlier: StructuredWeights, structure: Structure, X: Any, Y: Any, n: int) -> StructuredWeights:
-    """Check all outputs, and copy the weights, to go on learning from these examples."""
+    """Check all outputs, and copy the weights for further training on these examples."""
     if type(begin(structure, X, Y, n)) is not type(earlier):
         raise TypeError("features(x, y) do not have the form of the training features: fit a clone.")
     return earlier.copy()
 
 
 def score(structure: Structure, w: Any, X: Any, Y: Any, rows: Any) -> float:
-    """The share of right parts of the outputs."""
+    """The share of right parts in all outputs."""
     right = of = 0.0
     for i in np.asarray(rows).tolist():
         r, n = structure.agreement(Y[i], structure.decode(X[i], w), i)

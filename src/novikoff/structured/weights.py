@@ -1,10 +1,10 @@
-"""The weights of a structured perceptron: by name or by place, as its features are.
+"""The weights of a structured perceptron: by name or by index, like its features.
 
-All features of one problem are of one form; weights are then a dict or an array. An update is
+All features of one problem have the same form, so the weights are either a dict or an array. An update is
 fl(w + (Φ(x, y) − Φ(x, z))), element by element.
 
-Averaging is lazy. With t visits before an update Δ, u += t·Δ beside w += Δ; after T visits the mean of the
-weights after each visit is (T·w − u)/T, as everywhere in the project.
+Averaging is lazy. An update Δ after t visits adds t·Δ to u, together with w += Δ; after T visits the mean of
+the weights after each visit is (T·w − u)/T, as everywhere in the project.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WHOLE = 2.0**53
 
 
 class Weights(dict[Hashable, float]):
-    """What a decoder sees: the weight of each feature by name, 0.0 where there is none. It only reads.
+    """The weights for a decoder, read-only: the weight of each feature by name, 0.0 if there is none.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Weights(dict[Hashable, float]):
 
 
 class PerturbedWeights(Weights):
-    """M·w + v for a random whole-number v, which names without a weight have too."""
+    """M·w + v for a random whole-number v, which covers names without a weight, too."""
 
     __slots__ = ("factor", "seed")
     factor: float
@@ -82,7 +82,7 @@ LARGEST_DRAWN = 1 << 24  # v is drawn from the whole numbers of at most this siz
 
 
 def _drawn(seed: int, name: Hashable) -> float:
-    """The coordinate of v that belongs to a name; negative seeds give −v."""
+    """The coordinate of v for a name; negative seeds give −v."""
     mixed = hash((abs(seed), name)) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
     value = float((mixed >> 39) - LARGEST_DRAWN)  # of 25 bits
     return value if seed > 0 else -value
@@ -97,8 +97,8 @@ class StructuredWeights(ABC):
         self.invalid = 0  # updates at which the decoder's output scored less than the right one
         self.radius = 0.0  # the largest ‖Δ‖ of the updates made
         self.largest_loss = 0.0  # and the largest loss
-        self.whole = True  # every Δ was of whole numbers
-        self.dropped: int | None = 0  # updates made after the weights that were put back; None: not known
+        self.whole = True  # whether every Δ had only whole numbers
+        self.dropped: int | None = 0  # updates made after the restored weights; None: unknown
 
     @property
     @abstractmethod
@@ -111,7 +111,7 @@ class StructuredWeights(ABC):
 
     @abstractmethod
     def difference(self, good: Any, bad: Any, where: str) -> Any:
-        """Φ(good) − Φ(bad), from features in normal form, as names or places and values."""
+        """Φ(good) − Φ(bad), from features in normal form, as names or indices and values."""
 
     @abstractmethod
     def _add(self, keys: Any, values: Floats, where: str) -> None: ...
@@ -126,31 +126,31 @@ class StructuredWeights(ABC):
 
     @abstractmethod
     def square(self) -> Enclosure:
-        """‖w‖² of the last weights, enclosed."""
+        """Lower and upper bound of ‖w‖² of the last weights."""
 
     @abstractmethod
     def copy(self) -> StructuredWeights: ...
 
     @abstractmethod
     def _take(self, best: Any) -> None:
-        """Take over the weights and sums of another, and the visits they belong to."""
+        """Take over the weights and sums of another object, and their visits."""
 
     def restore(self, best: Any) -> None:
-        """Go back to the weights of an earlier copy. Counts stay, and it is noted what the weights lack."""
+        """Restore the weights of an earlier copy. Counts stay, and `dropped` counts the updates undone."""
         self._take(best)
         self.dropped = None if best.dropped is None else self.updates - best.updates + best.dropped
 
     @abstractmethod
     def perturbed(self, factor: float, seed: int) -> Any:
-        """factor·w + v as a decoder sees it, for a v that the seed draws; a negative seed gives −v."""
+        """factor·w + v for a decoder, with v drawn from the seed; a negative seed gives −v."""
 
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
 
     def update(self, delta: tuple[Any, Floats], loss: float, where: str) -> None:
-        """w += Δ; `visits` does not yet count the visit at hand."""
+        """w += Δ; `visits` does not yet count the current visit."""
         keys, values = delta
         self._add(keys, values, where)
         self.updates += 1
@@ -177,15 +177,15 @@ class StructuredWeights(ABC):
 
     @property
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ, rounded up: w is the sum of as many Δ as there were updates, less those that it lacks.
+        """‖w‖/Στ ≥ γ, rounded up: w is the sum of the Δ of all updates that were not dropped.
 
-        None is longer than R. So ‖w‖ ≤ k·R after k of them, and rounding has moved w by at most
+        No Δ is longer than R. So ‖w‖ ≤ k·R for k of them, and the rounding error of w is at most
         k·(k + 3)·u·R.
         """
         k, square = 0 if self.dropped is None else self.updates - self.dropped, self.square()[1]
         if not k:
             return math.inf
-        if self.whole and square < 2**104:  # every weight is below 2⁵², and was never rounded
+        if self.whole and square < 2**104:  # every weight is below 2⁵² and was never rounded
             return root_up(square / k**2)
         return root_up(((Fraction(root_up(square)) + k * (k + 3) * UNIT * Fraction(self.radius)) / k) ** 2)
 
@@ -196,7 +196,7 @@ class StructuredWeights(ABC):
 
 
 class NamedWeights(StructuredWeights):
-    """Weights by name; new names come as they come."""
+    """Weights by name; new names are added when they occur."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -260,25 +260,23 @@ class NamedWeights(StructuredWeights):
 
 
 class ArrayWeights(StructuredWeights):
-    """Weights by place, in an array of fixed size.
+    """Weights by index, in an array of fixed size.
 
-    `used`: the places that will be written to first, where it is known that these are all.
+    `used`: all indices of nonzero entries, if the caller knows them and will write them first.
     """
 
     def __init__(self, size: int, used: Rows | None = None) -> None:
         super().__init__()
         self.array, self.sums = (zeros((size, 1), used=used)[:, 0] for _ in range(2))
         self._view = _read_only(self.array)
-        self._known_used = (
-            None if used is None else (0, used)
-        )  # updates made since, of which there must be none
+        self._known_used = None if used is None else (0, used)  # valid for this number of updates
 
     def tell_used(self, used: Rows) -> None:
-        """Beside these places all weights and sums are zero, until the next update."""
+        """Declare that all other weights and sums are zero, until the next update."""
         self._known_used = self.updates, used
 
     def used(self) -> Rows | None:
-        """The places beside which all weights and sums are zero; None where that says little."""
+        """Indices outside of which all weights and sums are zero; None if they are too many."""
         if self._known_used is not None and self._known_used[0] == self.updates:
             return self._known_used[1]
         if not is_large(self.array):
@@ -287,7 +285,7 @@ class ArrayWeights(StructuredWeights):
         return found if 2 * len(found) <= len(self.array) else None
 
     def _held(self) -> Floats:
-        """The weights that matter to a norm."""
+        """The weights that contribute to a norm."""
         if not is_large(self.array):
             return self.array
         used = self.used()
@@ -359,7 +357,7 @@ class ArrayWeights(StructuredWeights):
 
 
 def weights_for(features: Any) -> StructuredWeights:
-    """Weights that are all 0, for problems with such features."""
+    """Zero weights for features of this form."""
     return NamedWeights() if isinstance(features, Mapping) else ArrayWeights(features.size)
 
 
@@ -371,14 +369,14 @@ def _read_only(array: Floats) -> Floats:
 
 def _mixed(where: str) -> TypeError:
     return TypeError(
-        f"features({where}) does not have the same form as before: return a dict, an array or a sparse "
-        "vector, the same each time."
+        f"features({where}) does not have the same form as before: always return a dict, always an "
+        "array, or always a sparse vector."
     )
 
 
 # ---- sums -------------------------------------------------------------------------------------------
 def length(values: Floats) -> float:
-    """‖values‖, wherever its square would overflow or vanish too."""
+    """‖values‖, even if its square would overflow or underflow."""
     largest = float(np.abs(values).max(initial=0.0))
     if not 1e-100 < largest < 1e100:
         return largest and largest * float(np.linalg.norm(values / largest))
@@ -386,7 +384,7 @@ def length(values: Floats) -> float:
 
 
 def exact_dot(a: Floats, b: Floats) -> float:
-    """a·b, correctly rounded: its sign is that of the exact sum.
+    """a·b, correctly rounded, so it has the sign of the exact sum.
 
     >>> exact_dot(np.array([1e16, 1.0, -1e16]), np.array([1.0, 0.1, 1.0]))
     0.1
@@ -405,7 +403,7 @@ def exact_dot(a: Floats, b: Floats) -> float:
         except OverflowError:
             rounded = math.inf if total > 0 else -math.inf
         return rounded or 5e-324 * ((total > 0) - (total < 0))
-    # Dekker's product: p + e is a·b exactly, e being what the rounding of p left out.
+    # Dekker's product: p + e is a·b exactly, where e is the rounding error of p.
     ah, al = _halves(a)
     bh, bl = _halves(b)
     e = ((ah * bh - p) + ah * bl + al * bh) + al * bl

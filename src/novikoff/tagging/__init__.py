@@ -1,4 +1,4 @@
-"""Sequence taggers: the estimator, then what it stands on."""
+"""Sequence taggers: the estimator, and the modules that it is built from."""
 
 from novikoff.lazy import attach
 

@@ -1,4 +1,4 @@
-"""Which format a file of sentences has, and which columns: told by its name and its first line."""
+"""The format and the columns of a file of sentences, recognized by its name and its first line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from novikoff.data.sources.bytestream import ByteStream
 from novikoff.tagging.templates import Templates
 
-Layout = dict[str, Any]  # what a model file keeps of the file that it was trained on
+Layout = dict[str, Any]  # what a model file keeps about its training file
 
-HEAD = 1 << 16  # bytes that tell the format
+HEAD = 1 << 16  # bytes for recognizing the format
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-ALIASES = {"w": "form", "word": "form", "pos": "upos"}  # what templates may call them
+ALIASES = {"w": "form", "word": "form", "pos": "upos"}  # alternative names in templates
 
 
 def cells(row: str) -> list[str]:
@@ -30,7 +30,7 @@ class FileColumns:
     format: str
     split: str  # "blanks", "tabs" or "conllu"
     width: int
-    label: int | None  # its column: where tags go
+    label: int | None  # the column of the label, where tags are written
     labelled: bool = True
 
     @property
@@ -45,15 +45,15 @@ class FileColumns:
 
 
 def first_row(stream: ByteStream) -> tuple[int, str | None]:
-    """The first line that has cells, and its number from 1."""
+    """The number, from 1, of the first line that has cells, and the line itself."""
     head = stream.head(HEAD)
-    while b"\n" not in head.strip() and len(head) <= stream.max_line:  # the first line is not whole yet
+    while b"\n" not in head.strip() and len(head) <= stream.max_line:  # the first line is not complete yet
         if len(longer := stream.head(4 * len(head))) == len(head):
             break
         head = longer
     text = head.removeprefix(BOM_UTF8).decode("utf-8", "replace")
     rows = [line.rstrip("\r") for line in text.split("\n")]
-    comments = any(row.startswith("#") for row in rows) and _CONLLU_ROW.search(text)  # others have none
+    comments = any(row.startswith("#") for row in rows) and _CONLLU_ROW.search(text)  # only CoNLL-U has them
     for number, row in enumerate(rows, 1):
         if row.strip() and not (row.startswith("#") and comments):
             return number, row
@@ -106,14 +106,14 @@ def columns_of(
         if width != like["width"]:
             raise ValueError(
                 f"{name}: expected {like['width']} columns with the label, as in the files that the model "
-                f"was made of, found {width}."
+                f"was trained on, found {width}."
             )
     column = width - 1 if label in (None, "last") else column_number(label, templates.columns, {})
     if column is None or not 0 <= column < width:
         raise ValueError(f"{name}: there is no label column {label!r}; the file has {width} columns.")
     if width < 2:
         raise ValueError(
-            f"{name}: expected a label behind the other columns, but the file has one column only."
+            f"{name}: expected a label after the other columns, but the file has only one column."
         )
     return FileColumns(kind, split, width, column)
 
@@ -121,7 +121,7 @@ def columns_of(
 def _has_labels(
     name: str, width: int, label: str | int | None, like: Layout | None, templates: Templates
 ) -> bool:
-    """Whether a file of columns has labels, when nobody says."""
+    """Whether a file of columns has labels, if the caller does not say."""
     if like is None or like["format"] != "conll":
         return label is not None or width > max(len(templates.columns), _furthest(templates) + 1)
     if width == like["width"]:
@@ -129,13 +129,13 @@ def _has_labels(
     if width == like["width"] - 1 and like["label"] in ("last", like["width"] - 1):
         return False
     raise ValueError(
-        f"{name}: the model was made from files with {like['width']} columns, with the label; expected as many, "
-        f"or without the label one less, found {width}."
+        f"{name}: the model was trained on files with {like['width']} columns, label included; expected "
+        f"{like['width']}, or {like['width'] - 1} without the label, found {width}."
     )
 
 
 def _furthest(templates: Templates) -> int:
-    """The last column that templates look at by number."""
+    """The last column that templates refer to by number."""
     return max((int(c) for c in templates.used_columns() if c.isdigit()), default=0)
 
 

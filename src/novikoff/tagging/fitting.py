@@ -1,4 +1,4 @@
-"""From sentences and labels to what trains a tagger, and from there to the `Tagger`. No scikit-learn."""
+"""From sentences and labels to a trainer, and from there to the `Tagger`. No scikit-learn."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def trainer_of(
     transitions: str = "first-order",
     min_count: int = 1,
 ) -> tuple[TaggerTrainer, SequenceFeatures]:
-    """What learns from sentences that `features` has numbered, with labels numbered by `classes`.
+    """A trainer for sentences that `features` has numbered, with labels numbered by `classes`.
 
-    With it come the features that occur often enough.
+    Also returns the features that occur at least `min_count` times.
     """
     allowed = constraints.allowed(transitions, classes.tolist(), x, labels)
     x, features = reading.frequent(x, features, min_count)
@@ -45,9 +45,9 @@ def continuing(
     *,
     transitions: str = "first-order",
 ) -> TaggerTrainer:
-    """What learns from where `tagger` stands, which stays as it is.
+    """A trainer that continues from a copy of the weights of `tagger`.
 
-    `features` are the tagger's, grown by those of the sentences.
+    `features` are the tagger's features and the new ones of the sentences.
     """
     weights = tagger.weights()
     allowed = constraints.allowed(transitions, classes.tolist(), x, labels, weights.allowed)
@@ -58,9 +58,9 @@ def continuing(
 def fitted(
     trainer: TaggerTrainer, features: SequenceFeatures, classes: Labels, run: Run, **about: Any
 ) -> Tagger:
-    """The tagger at the end of a run, also of one that was interrupted.
+    """The tagger at the end of a run, complete or interrupted.
 
-    `about` is what the tagger keeps besides: name, order, parameters.
+    `about` is further information to store: name, order, parameters.
     """
     features.fixed = True
     return Tagger.of(classes, features, trainer.weights, trainer.pairs, run=run, **about)

@@ -1,4 +1,4 @@
-"""An attribute that is worked out when it is first asked for."""
+"""A cached property without a lock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class made_once(Generic[T]):
-    """An attribute that is worked out when it is first asked for, and kept.
+    """An attribute that is computed at its first use and then kept.
 
-    Threads that ask at once may each work it out; all get the one that was kept. No lock is held meanwhile,
-    as `functools.cached_property` holds one in Python 3.11: a child forked then would wait for it forever.
+    Concurrent threads may each compute it, but all get the value that was kept. Unlike
+    `functools.cached_property` in Python 3.11, it holds no lock, on which a forked child could wait forever.
 
     >>> class Square:
     ...     @made_once
@@ -34,5 +34,5 @@ class made_once(Generic[T]):
     def __get__(self, owner: object | None, kind: type | None = None) -> made_once[T] | T:
         if owner is None:
             return self
-        made: T = vars(owner).setdefault(self._name, self._make(owner))  # found there from now on
+        made: T = vars(owner).setdefault(self._name, self._make(owner))  # shadows this descriptor from now on
         return made

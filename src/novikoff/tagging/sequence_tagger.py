@@ -18,15 +18,15 @@ from novikoff.training.turns import turns_of
 
 @with_parameters(TAGGER_PARAMETERS)
 class SequenceTagger(TaggerEstimator):
-    """Labels for the tokens of sequences: the structured perceptron with exact first-order decoding.
+    """Labels the tokens of sequences: the structured perceptron with exact first-order decoding.
 
-    A labelling's score is the sum of the weights of its (feature, label) pairs and of its label bigrams. The
-    decoder finds the labelling of the highest score among all that are allowed, and of several the one that
-    is smallest read from the end. Where it differs from the right one, the weights move by the difference of
-    their features (Collins 2002).
+    The score of a labelling is the sum of the weights of its (feature, label) pairs and of its label bigrams.
+    The decoder finds the allowed labelling with the highest score; among ties, the one that is smallest when
+    read from the end. If it differs from the right one, the update is the difference of their features
+    (Collins 2002).
 
     X is a list of sentences. A sentence is a list of tokens; a token is a list of feature names, or a dict as
-    sklearn-crfsuite takes them: ``{"w": "the", "upper": False, "len": 3}``.
+    in sklearn-crfsuite: ``{"w": "the", "upper": False, "len": 3}``.
 
     Parameters
     ----------
@@ -36,22 +36,22 @@ class SequenceTagger(TaggerEstimator):
     ----------
     classes_ : array of labels, sorted
     n_epochs_, history_ : int, list of dict
-        Of the last call: epochs made, and for each its mistakes (sentences with a wrong label), updates,
+        Of the last call: the epochs, and for each one mistakes (sentences with a wrong label), updates,
         wrong tokens, ‖w‖ and seconds.
     n_mistakes_, n_updates_ : int
         Over all calls.
     converged_ : bool
         Whether the last epoch made no update.
     verdict_ : "separated" or "undecided"
-        "separated": by the last weights every sentence's own labelling is strictly above all others.
+        "separated": under the last weights each sentence's right labelling scores above all others.
     margin_, margin_upper_ : float
-        The margin γ of the data lies between them once they are separated.
+        Lower and upper bound of the margin γ of the data, once separated.
     radius_ : float
         R, the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update. Mistakes are at most (R/γ)².
     training_errors_ : int or None
-        Sentences that `predict` gets wrong of those that `fit` learned from; None after `partial_fit`.
+        Training sentences of `fit` with a wrong label in `predict`; None after `partial_fit`.
     n_features_in_ : int
-        Features with a number.
+        Number of features.
 
     Examples
     --------
@@ -88,14 +88,14 @@ class SequenceTagger(TaggerEstimator):
         Parameters
         ----------
         X : list of sentences
-        y : list of label lists, one label a token
+        y : list of label lists, one label per token
 
         Raises
         ------
         ValueError, TypeError
-            When something is wrong with X or y, with the sentence and token; the model stays as it was.
+            If X or y is invalid; the message names the sentence and token. The model is unchanged.
         KeyboardInterrupt
-            When interrupted: with the weights so far, which can be used.
+            If interrupted. The weights so far are kept and can be used.
         """
         with turns_of(self).learning:
             check_parameters(self)
@@ -119,13 +119,13 @@ class SequenceTagger(TaggerEstimator):
             return self._finish(fitting.fitted(trainer, features, classes.labels, run, **self._about()))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """One pass over more sentences, in their order. New features are added; new labels are refused.
+        """Make one pass over more sentences, in their order. Adds new features, but rejects new labels.
 
         Parameters
         ----------
         X, y : as for `fit`
         classes : list of labels, optional
-            All that there will ever be. Needed in the first call, unless its y has them all.
+            All labels of all calls. Required in the first call unless its y has them all.
         """
         with turns_of(self).learning:
             check_parameters(self)
@@ -136,7 +136,7 @@ class SequenceTagger(TaggerEstimator):
             begun = "_tagger" in vars(self)
             if begun:
                 self._check_unchanged()
-                features = reading.copied(self._tagger.features)  # the model's own stay as they are
+                features = reading.copied(self._tagger.features)  # the model's own must not change
             else:
                 features = reading.begin(self._templates(), self.hash_bits)
             x = reading.sequences(X, features)

@@ -1,4 +1,4 @@
-"""From the counts and the run of a tagger to the report."""
+"""Makes the report of a tagger from its counts and its run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from novikoff.tagging.chain import Counts
 from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 
-ELEMENTS = 1 << 20  # more than an update of one sentence changes
+ELEMENTS = 1 << 20  # more than one sentence's update changes
 
 
 def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: str, order: str) -> Report:
-    """What there is to say about a run.
+    """The report of a run.
 
-    The bound is Collins's: mistakes ≤ (R/γ)² with R the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update (the
-    proof needs no other), and γ the margin, which lies between that of the last weights and ‖w‖/updates.
+    The bound is Collins's: mistakes ≤ (R/γ)², where R is the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update (the
+    proof needs no others) and γ is the margin, between the margin of the last weights and ‖w‖/updates.
     """
     margin = run.margin if run.verdict == "separated" else 0.0
     upper, (least, most) = margin_upper(counts, run), radius_square(counts)
@@ -38,7 +38,7 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
 
 
 def radius_square(counts: Counts) -> Enclosure:
-    """R², enclosed."""
+    """Lower and upper bound of R²."""
     square = Fraction(counts.radius2)
     slack = ELEMENTS * 4 * UNIT if counts.fractional or counts.radius2 >= 2**53 else 0
     return square * (1 - slack), square * (1 + slack)
@@ -47,9 +47,9 @@ def radius_square(counts: Counts) -> Enclosure:
 def margin_upper(counts: Counts, run: Run) -> float:
     """‖w‖/updates, which is at least γ, rounded up; infinite before the first update.
 
-    On shards Σ μ·updates counts. Whole numbers are not rounded. Otherwise n updates of at most R each have
-    made ‖w‖ ≤ n·R, their sum is off by at most n·(n + 3)·u·R, and ‖w‖² as it was added up by
-    4n²·(n + d)·u·R², for d elements of an update.
+    With shards, Σ μ·updates takes the place of updates. Whole numbers are not rounded. Otherwise ‖w‖ ≤ n·R
+    after n updates of at most R each; the error of their sum is at most n·(n + 3)·u·R, and that of the
+    accumulated ‖w‖² at most 4n²·(n + d)·u·R², for d elements per update.
     """
     n = counts.updates - counts.dropped
     if not n:
@@ -59,7 +59,7 @@ def margin_upper(counts: Counts, run: Run) -> float:
     if run.n_shards > 1:
         mixings = max(len(run.history), 1) * (run.n_shards + 6)
         made = Fraction(run.mixed) * (1 - 4 * mixings * UNIT)
-        square *= 1 + Fraction(1, 2**26)  # of a sum of up to 2²⁷ squares
+        square *= 1 + Fraction(1, 2**26)  # rounding of a sum of up to 2²⁷ squares
         drift = (n * (n + 3) + 4 * mixings * made) * UNIT * R
     elif counts.fractional or counts.norm2 >= 2**53:
         square += 4 * n * n * (n + ELEMENTS) * UNIT * R**2

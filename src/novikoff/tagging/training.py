@@ -1,4 +1,4 @@
-"""How a chain's weights are trained on sentences, used and judged."""
+"""Training a chain's weights on sentences, decoding with them, and the verdict."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
 
 COUNTED = ("mistakes", "updates", "wrong_tokens")
-LEAST = 2.0**-500  # a value of a feature; what is smaller leaves ‖w‖ and R at 0
-CALL_WORK = 2e8  # multiplications of one native call: a part of a second, then Python may interrupt
+LEAST = 2.0**-500  # smallest value of a feature: smaller ones would leave ‖w‖ and R at 0
+CALL_WORK = 2e8  # multiplications per native call: a fraction of a second, so that Ctrl-C is noticed
 
 
 def epoch(weights: ChainWeights, x: Sequences, labels: Ids, order: Offsets | None = None) -> None:
-    """Visit every sentence once, or those of `order` in its order, going on from `weights` in place.
+    """Visit every sentence once, or those of `order` in its order, and update `weights` in place.
 
-    The arrays and counts of `weights` are all there is to a run: anyone who has the sentences can resume from
-    a copy, or from a sum of several.
+    The arrays and counts of `weights` are the complete state of a run: given the sentences, training can
+    resume from a copy, or from a sum of several.
     """
     TaggerTrainer(weights, x, labels, Plan(1, "cyclic")).epoch(order)
 
 
 # ---- decoding ----------------------------------------------------------------------------------------
 def tag(scorer: Scorer, x: Sequences, n_jobs: int | None = None) -> Ids:
-    """The label of each token, by the best sequence for each sentence; the same for any `n_jobs`."""
+    """The label of each token in the best labelling of its sentence; the same for any `n_jobs`."""
     out, jobs = np.zeros(x.n_tokens, dtype=np.int32), threads(n_jobs)
     native, ranges = x.native, _ranges(scorer, x, jobs)
     for _ in results((partial(scorer.native.tag, native, *part, out) for part in ranges), jobs):
@@ -45,7 +45,7 @@ def tag(scorer: Scorer, x: Sequences, n_jobs: int | None = None) -> Ids:
 
 
 def max_marginals(scorer: Scorer, x: Sequences, n_jobs: int | None = None) -> Floats:
-    """For every token and label the score of the best sequence that has it there: (tokens, labels)."""
+    """For every token and label, the score of the best labelling with that label there: (tokens, labels)."""
     out, jobs = np.zeros((x.n_tokens, scorer.n_labels)), threads(n_jobs)
     native, ranges = x.native, _ranges(scorer, x, jobs)
     for _ in results((partial(scorer.native.through, native, *part, out) for part in ranges), jobs):
@@ -54,7 +54,7 @@ def max_marginals(scorer: Scorer, x: Sequences, n_jobs: int | None = None) -> Fl
 
 
 def _ranges(scorer: Scorer, x: Sequences, jobs: int) -> list[tuple[int, int]]:
-    """Ranges of sentences, each the work of one native call; several for each thread."""
+    """Ranges of sentences, one per native call; several per thread."""
     n, work = scorer.n_labels, CALL_WORK
     if jobs > 1:
         work = min(max((len(x.ids) * n + x.n_tokens * n**2) / (4 * jobs), 1.0), work)
@@ -63,11 +63,11 @@ def _ranges(scorer: Scorer, x: Sequences, jobs: int) -> list[tuple[int, int]]:
 
 # ---- training ----------------------------------------------------------------------------------------
 class TaggerTrainer(EarlyStoppingTrainer):
-    """A chain's weights, learned in place from sentences and the numbers of their labels."""
+    """Trains a chain's weights in place on sentences and the numbers of their labels."""
 
     def __init__(self, weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> None:
         self.weights, self.x, self.labels, self.plan = weights, x, labels, plan
-        self.kept: Offsets | None = None  # the sentences that are learned from; None: all
+        self.kept: Offsets | None = None  # the training sentences; None: all
         self.holds_out = plan.early_stopping
         if self.holds_out:
             every = np.arange(len(x))
@@ -75,7 +75,7 @@ class TaggerTrainer(EarlyStoppingTrainer):
             self.held_out = subset(x, labels, held)
 
     def epoch(self, order: Offsets | None = None) -> Epoch:
-        """Visit the sentences, or those of `order` in its order."""
+        """Visit all training sentences, or those of `order` in its order."""
         weights, x, before = self.weights, self.x, replace(self.weights.counts)
         native, order = weights.learner(), self._order() if order is None else order
         self._check_values()
@@ -101,7 +101,7 @@ class TaggerTrainer(EarlyStoppingTrainer):
         return rng.permutation(n) if self.kept is None else self.kept[rng.permutation(n)]
 
     def _check_values(self) -> None:
-        """Note values that are no whole numbers, and refuse those whose squares vanish."""
+        """Note whether values are fractional, and reject values whose squares underflow."""
         values = self.x.values
         if values is not None and not _is_whole(self.x):
             self.weights.counts.fractional |= True
@@ -118,7 +118,7 @@ class TaggerTrainer(EarlyStoppingTrainer):
 
     @made_once
     def pairs(self) -> Pairs:
-        """The weights at the end of the run, without their zeros."""
+        """The nonzero weights at the end of the run."""
         return self.weights.pairs()
 
     def held_out_score(self) -> float:
@@ -143,14 +143,14 @@ class TaggerTrainer(EarlyStoppingTrainer):
     def judge(self, run: Run) -> None:
         x, labels = self.x, self.labels
         calm = self.kept is None and bool(run.history) and run.history[-1]["mistakes"] == 0
-        if self.kept is not None:  # those that were held out are no training sentences
+        if self.kept is not None:  # without the held-out sentences
             x, labels = subset(x, labels, self.kept)
         judge(scorer(self.weights, self.pairs, last=True), x, labels, run, calm=calm)
         run.training_errors = errors(scorer(self.weights, self.pairs), x, labels, self.plan.n_jobs)
 
 
 def subset(x: Sequences, labels: Ids, sentences: Offsets) -> tuple[Sequences, Ids]:
-    """Some of the sentences, and their labels."""
+    """The selected sentences and their labels."""
     tokens = _spans(x.starts, sentences)
     stored = _spans(x.indptr, tokens)
     starts = np.concatenate([[0], np.cumsum(x.lengths[sentences])])
@@ -160,7 +160,7 @@ def subset(x: Sequences, labels: Ids, sentences: Offsets) -> tuple[Sequences, Id
 
 
 def _spans(at: Offsets, chosen: Offsets) -> Offsets:
-    """The numbers from at[i] to at[i + 1] for each i chosen, one after the other."""
+    """The numbers from at[i] up to but not including at[i + 1] for each chosen i, concatenated."""
     lengths = at[chosen + 1] - at[chosen]
     ends = np.cumsum(lengths)
     if not len(ends):
@@ -169,7 +169,7 @@ def _spans(at: Offsets, chosen: Offsets) -> Offsets:
 
 
 def scorer(weights: ChainWeights, pairs: Pairs | None = None, *, last: bool = False) -> Scorer:
-    """What tags: the mean of the weights where it was kept, or the last ones on request."""
+    """A decoder with the averaged weights if there are any, or with the last ones if `last`."""
     pairs = weights.pairs() if pairs is None else pairs
     a, sums = weights.bigrams()
     if last:
@@ -179,14 +179,14 @@ def scorer(weights: ChainWeights, pairs: Pairs | None = None, *, last: bool = Fa
 
 # ---- the verdict -------------------------------------------------------------------------------------
 def judge(last: Scorer, x: Sequences, labels: Ids, run: Run, *, calm: bool = False) -> None:
-    """Is every sentence's own labelling strictly above all others, by the last weights?
+    """Decide whether each sentence's right labelling scores strictly above all others under the last weights.
 
-    `calm`: it is known that they get every sentence right, for an epoch has just passed without an update.
+    `calm`: an epoch has just passed without a mistake, so every sentence is known to be right.
 
-    The margin is the least of w·(Φ(x, y) − Φ(x, z))/‖w‖ over all sentences and all allowed z ≠ y, found
-    from the best sequence through every other label at every position. Sums of whole numbers are exact;
-    with other values a margin counts only beyond what rounding may have done. Looks no further than the
-    first sentences that are wrong.
+    The margin is the minimum of w·(Φ(x, y) − Φ(x, z))/‖w‖ over all sentences and all allowed z ≠ y, found
+    from the best labelling with every other label at every position. Sums of whole numbers are exact; with
+    other values the possible rounding error is subtracted. Stops at the first range of sentences that is
+    wrong or not strictly separated.
     """
     gaps, (low, high) = np.full(len(x), math.inf), last.square()
     least, strict, wrong = math.inf, high > 0, False
@@ -213,12 +213,12 @@ def _doubling(n: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_whole(x: Sequences) -> bool:
-    """Whether all values of features are whole numbers."""
+    """Whether all feature values are whole numbers."""
     return x.values is None or bool((x.values == np.trunc(x.values)).all())
 
 
 def _rounding(last: Scorer, x: Sequences, begin: int, end: int) -> Floats | float:
-    """How far a difference of two sums of a sentence may be off; 0 where all is whole."""
+    """A bound on the rounding error of a difference of two scores of a sentence; 0 if all is whole."""
     whole = _is_whole(x) and bool((last.w == np.trunc(last.w)).all())
     sizes = np.diff(x.indptr[x.starts[begin : end + 1]]) + 2 * x.lengths[begin:end]
     weight = float(max(np.abs(last.w).max(initial=0), np.abs(last.a).max(initial=0)))
@@ -230,6 +230,6 @@ def _rounding(last: Scorer, x: Sequences, begin: int, end: int) -> Floats | floa
 
 
 def errors(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None) -> int:
-    """Sentences with a wrong label."""
+    """The number of sentences with a wrong label."""
     wrong = np.concatenate([[0], np.cumsum(tag(of, x, n_jobs) != labels)])
     return int(np.count_nonzero(np.diff(wrong[x.starts])))

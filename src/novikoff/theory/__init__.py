@@ -1,6 +1,6 @@
 """What can be learned, and what it costs: margins, bounds, separability, certificates.
 
-Names are resolved when they are first used.
+Names are resolved on first use.
 """
 
 from novikoff.lazy import attach

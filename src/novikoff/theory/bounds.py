@@ -1,13 +1,13 @@
-"""Every bound with its ingredients: on mistakes and updates, and on the risk of what was learned.
+"""Every bound with its ingredients: on mistakes and updates, and on the risk of the learned weights.
 
-The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors
-z of `novikoff.proof.problem` (weights, bias and three classes or more are in them). γ is known up to a
-bracket, and so is then the bound: between top/γ_upper² and top/γ_lower², which is infinite when nothing
-separates. The bounds of Freund and Schapire need no separability; they are for sequences of updates in which
-no row comes more than e times, such as those of e epochs.
+The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors z
+of `novikoff.proof.problem`, which include weights, bias and multiple classes. γ is known up to a bracket, and
+so is the bound: between top/γ_upper² and top/γ_lower², which is infinite if nothing separates. The bounds of
+Freund and Schapire need no separability; they hold for sequences of updates in which no row occurs more than
+e times, such as those of e epochs.
 
-What a model counted stands beside a bound only where its ledger shows that the count is one of these rows,
-and that the theorem's hypotheses were met; otherwise `missing` says what is not so.
+A model's count is shown with a bound only if its ledger shows that it is a count on these rows and that the
+theorem's hypotheses are met; otherwise `missing` says which is not.
 """
 
 from __future__ import annotations
@@ -65,33 +65,33 @@ def bounds(
     watch: Any = None,
     rounding: str = "never",
 ) -> Bounds:
-    """Every bound that there is for these rows, beside what a perceptron made.
+    """Every bound that applies to these rows, with the counts of a perceptron.
 
     Parameters
     ----------
     X, y : rows and labels, dense or sparse
     model : fitted estimator, optional
-        Its weights are tried as v, and `fit_intercept`, `intercept_scaling`, β and C are its own. Where it
-        learned from these rows and no others, from w = 0, its rule's counts stand beside its rule's bound,
-        over all calls; otherwise `missing` says why they do not. Rows that its early stopping held out may be
-        among them. Without a model a plain perceptron makes `epochs` passes over the rows as they lie.
+        Its weights are tried as v, and it determines `fit_intercept`, `intercept_scaling`, β and C. If it
+        learned from these rows and no others, from w = 0, its counts over all calls are shown with its rule's
+        bound; otherwise `missing` says why not. The rows may include some that its early stopping held out.
+        Without a model, a plain perceptron makes `epochs` passes over the rows in their order.
     v : vector of the lifted space, (coef, intercept) or model, optional
-        Where to evaluate the bounds of Freund and Schapire, scaled as it is.
+        Where to evaluate the bounds of Freund and Schapire; it is not rescaled.
     epochs : int
-        Passes that those bounds are for, where the model's own are not known.
+        The number of passes for those bounds, if the model's number is unknown.
     margin, C : float
         β of the margin rule, C of 'pa1' and 'pa2'.
     relevant : int, optional
-        r, when the labels are the majority of r of the columns, which are signs.
+        r, if the labels are the majority of r of the columns, which are signs.
     delta : float
-        The bounds that hold with a probability hold with 1 − δ.
+        Probabilistic bounds hold with probability 1 − δ.
     gap, hindsight_gap : float
-        How closely γ, and the best bound in hindsight, are to be found.
+        The relative gaps to which γ, and the best bound in hindsight, are computed.
     time_limit : float, optional
         Seconds for each of γ and γₙ.
     sample_weight : array of n numbers ≥ 0, optional
-        As the model's fit had them, those of `class_weight` multiplied in: the bounds are those of the rows
-        with their weights, and other weights are other rows.
+        The weights of the model's fit, multiplied by those of `class_weight`. The bounds are for the weighted
+        rows; with other weights they are different rows.
     watch : callable, optional
     rounding : {'never', 'nearest'}
         Whether numbers that no double holds are refused, or rounded with a warning.
@@ -145,30 +145,30 @@ def bounds(
 
 @dataclass(frozen=True)
 class _Made:
-    """What a run counted, and what that may stand beside."""
+    """The counts of a run, and the bounds with which they may be shown."""
 
     rule: str
-    epochs: int  # no row was updated on more often
+    epochs: int  # the most updates on any row
     mistakes: float
     updates: float
-    missing: str = ""  # why they stand beside no bound of these rows
+    missing: str = ""  # why they are shown with no bound of these rows
     first: int | None = None  # mistakes of a first pass over each row once
-    first_rows: int = 0  # and how many rows that were
-    no_pass: str = ""  # why there is none
-    supports: int | None = None  # rows that caused updates of a cyclic run that converged
+    first_rows: int = 0  # the number of rows in that pass
+    no_pass: str = ""  # why there is no such pass
+    supports: int | None = None  # rows with updates in a cyclic run that converged
     no_supports: str = ""
 
 
 NO_SUPPORTS = "it needs a cyclic run of one call that converged"
 
 
-SMALL = 2.0**-900  # R from which on steps are no subnormal floats, but such as are lost beside R
-DRIFT = 2.0**-20  # the share of a smaller R by which rounding may move w in all
-LARGE = 2.0**510  # R up to which 1/R² is a normal float
+SMALL = 2.0**-900  # for R ≥ this, subnormal steps are negligible compared with R
+DRIFT = 2.0**-20  # for a smaller R, the share of R by which rounding may move w in total
+LARGE = 2.0**510  # up to this R, 1/R² is a normal float
 
 
 def _rounded_away(model: Model, problem: Problem) -> str:
-    """Why a run is not one of the theorems, where steps were lost among the smallest floats; else empty."""
+    """Why the theorems do not cover a run, if steps were lost to underflow; else empty."""
     R = problem.radius()
     if model.settings.rule.startswith("pa") and R > LARGE:
         return "its steps, loss/‖x‖², are so small that floats lose most of their digits: scale X"
@@ -196,14 +196,14 @@ def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
         missing = "these are not the rows, labels and weights that the model learned from, or not all of them"
     missing = missing or ("" if held is None else _rounded_away(held, problem))
     counts: tuple[float, float] = int(model.n_mistakes_), int(model.n_updates_)
-    if getattr(model, "n_shards_", 1) > 1:  # the theorems are about the sum by shares
+    if getattr(model, "n_shards_", 1) > 1:  # the theorems bound Σ μ·k over the shards
         counts = model.mixed_mistakes_, model.mixed_mistakes_
     made = _Made(rule, epochs if copies is None else copies, *counts, missing)
     return replace(made, **_pass_of(made, model, ledger, rows))
 
 
 def _pass_of(made: _Made, model: Any, ledger: Ledger, rows: Seen) -> dict[str, Any]:
-    """The first pass, and the supports of a run that ended by itself, where there are such."""
+    """The first pass and, if the run converged, its supports, where available."""
     if made.missing:
         return {"no_pass": made.missing}
     if made.rule != "perceptron" or ledger.weighted:
@@ -213,19 +213,19 @@ def _pass_of(made: _Made, model: Any, ledger: Ledger, rows: Seen) -> dict[str, A
         return {"no_pass": why}
     if ledger.first is not None and ledger.calls == 1:
         first, n = ledger.first_mistakes, ledger.first.count
-    elif ledger.learned == rows:  # chunk after chunk
+    elif ledger.learned == rows:  # in chunks
         first, n = int(model.n_mistakes_), rows.count
     else:
         return {"no_pass": "it needs one pass over the rows, and the model had several calls"}
     found: dict[str, Any] = {"first": first, "first_rows": n}
     if not model.converged_ or ledger.calls > 1 or ledger.orders != ("cyclic",) or ledger.dropped:
         return found | {"no_supports": NO_SUPPORTS}
-    support = getattr(model, "support_", None)  # otherwise: there are no more such rows than updates
+    support = getattr(model, "support_", None)  # else the number of updates, which is no smaller
     return found | {"supports": int(model.n_updates_) if support is None else len(support)}
 
 
 def _examples(problem: Problem, classes: Any) -> Seen:
-    """The rows of a problem as a ledger knows them, with the labels numbered as in `classes`."""
+    """The rows of a problem as a ledger records them, with labels numbered as in `classes`."""
     places = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
     unknown = len(places)
     numbers = [places.get(label, unknown) for label in problem.classes.tolist()]
@@ -242,8 +242,8 @@ def _one_run(problem: Problem, epochs: int) -> _Made:
     try:
         model, run = training.fit(rows.X, rows.labels, rows.n_classes, settings, plan, weights=rows.weights)
     except OverflowError as error:
-        said = str(error).removesuffix(" The model is as it was before the call.")
-        why = f"a plain perceptron cannot be run on these rows. {said}"
+        reason = str(error).removesuffix(" The model is as it was before the call.")
+        why = f"a plain perceptron cannot be run on these rows. {reason}"
         return _Made("perceptron", epochs, math.nan, math.nan, why, no_pass=why)
     made = _Made("perceptron", epochs, model.total("mistakes"), model.total("updates"))
     if why := _rounded_away(model, problem):
@@ -257,7 +257,7 @@ def _one_run(problem: Problem, epochs: int) -> _Made:
 
 
 class _Statements:
-    """Bounds of one problem beside one run."""
+    """The bounds of one problem with the counts of one run."""
 
     def __init__(
         self, problem: Problem, made: _Made, gap: float, time_limit: float | None, watch: Any
@@ -275,7 +275,7 @@ class _Statements:
         )
 
     def _is_inseparable(self) -> bool:
-        """Whether that is proved; asked where γ is 0 for all that floats can say."""
+        """Whether inseparability is proved; used if γ is 0 up to rounding."""
         return isinstance(decide(self.problem, time_limit=self.time_limit, watch=self.watch), Inseparable)
 
     def margin_bounds(self, beta: float, C: float) -> Iterator[Bound]:
@@ -287,7 +287,7 @@ class _Statements:
         who += f"the {{}} rule from w = 0, any order{', weighted rows' if self.weighted else ''}"
         for rule in ("perceptron", "normalized", "margin", "pa", "pa1", "pa2"):
             if rule.startswith("pa") and self.weighted:
-                continue  # its theorems know no weights
+                continue  # its theorems do not cover weights
             settings = Settings(rule=rule, margin=beta, C=C)
             least, (formula, top) = (theorem(settings, s, self.heaviest, copies) for s in self.square)
             lower, upper = gamma.lower, gamma.upper
@@ -300,17 +300,17 @@ class _Statements:
             low = math.inf if proved else low
             counts = "updates" if rule == "margin" else "mistakes"
             name = "novikoff" if rule == "perceptron" else rule
-            beside = self._beside(rule, counts)
-            yield Bound(name, formula, high, low, high, parts, who.format(rule), counts, **beside)
+            counted = self._counted(rule, counts)
+            yield Bound(name, formula, high, low, high, parts, who.format(rule), counts, **counted)
 
-    def _beside(self, rule: str, counts: str = "mistakes") -> dict[str, Any]:
-        """What the run counted, where it was one of this rule; or why it may not stand there."""
+    def _counted(self, rule: str, counts: str = "mistakes") -> dict[str, Any]:
+        """The run's count, if it used this rule; or why it cannot be shown."""
         if self.made.rule != rule:
             return {}
         return {"missing": self.made.missing} if self.made.missing else {"made": getattr(self.made, counts)}
 
     def at(self, v: Any, norm: str, name: str, where: str) -> Bound:
-        """Freund and Schapire at one v; a model's v is scaled to the best length first."""
+        """Freund and Schapire's bound at one v; a model's v is first scaled to the best length."""
         (rows, power), e = self.problem.measurable, self.made.epochs
         if where == "model":
             along = unit(v)
@@ -321,32 +321,30 @@ class _Statements:
         parts = {"R": self.R, "v_norm": length(v), "epochs": float(e)}
         text = "its weights, with the scale that is best for L2" if where == "model" else "the given v"
         text = f"the perceptron rule, no row updated on more than {e} time(s), any order, at {text}"
-        beside = self._beside("perceptron")
-        return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", **beside)
+        counted = self._counted("perceptron")
+        return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", **counted)
 
     def best(self, norm: str, name: str, gap: float) -> Bound:
-        """The best of all v."""
+        """The bound at the best v."""
         e = self.made.epochs
         best = hindsight.solve(self.problem, norm=norm, epochs=e, gap=gap, watch=self.watch)
         parts = {"R": self.R, "v_norm": best.v_norm, "loss": best.loss, "epochs": float(e), "gap": best.gap}
         text = f"the perceptron rule, no row updated on more than {e} time(s), any order, at the best v"
-        name, formula, beside = f"{name} in hindsight", f"min {_FORMULAS[norm]}", self._beside("perceptron")
+        name, formula, counted = f"{name} in hindsight", f"min {_FORMULAS[norm]}", self._counted("perceptron")
         low, high = best.dual_value, best.value
-        return Bound(name, formula, high, low, high, parts, text, "mistakes", **beside)
+        return Bound(name, formula, high, low, high, parts, text, "mistakes", **counted)
 
     def majority(self, r: int) -> Bound:
         p = self.problem
         values = p.X if isinstance(p.X, np.ndarray) else p.X.toarray()
         if p.is_joint or p.weights is not None or not (np.abs(values) == 1).all():
-            raise ValueError(
-                "relevant is for two classes and columns that are all −1 or +1, without weights."
-            )
+            raise ValueError("relevant needs two classes and columns of −1 and +1 only, without weights.")
         value = majority_bound(p.n_features, r, p.bias > 0, p.bias)
         parts = {"n": float(p.n_features), "r": float(r), "c": p.bias}
         formula = "(n + c²)·r" if p.bias else "n·r"
         text = "the perceptron rule, any order, where the label is a majority of r signs"
-        beside = self._beside("perceptron")
-        return Bound("majority", formula, value, value, value, parts, text, "mistakes", **beside)
+        counted = self._counted("perceptron")
+        return Bound("majority", formula, value, value, value, parts, text, "mistakes", **counted)
 
 
 _FORMULAS = {

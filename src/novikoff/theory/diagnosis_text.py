@@ -19,19 +19,19 @@ WIDTH = 100  # of the text
 SHOWN = 8  # classes
 
 
-# ---- what is said, line by line ----------------------------------------------------------------------
+# ---- the findings, line by line ----------------------------------------------------------------------
 def classes_line(d: Diagnosis) -> str:
     counts = sorted(d.class_counts.items(), key=lambda c: -c[1])
-    said = [f"{name}: {n:,} ({100 * n / d.n_rows:.1f} %)" for name, n in counts[:SHOWN]]
+    parts = [f"{name}: {n:,} ({100 * n / d.n_rows:.1f} %)" for name, n in counts[:SHOWN]]
     if len(counts) > SHOWN:
-        said.append(f"and {len(counts) - SHOWN} more")
-    return ", ".join(said)
+        parts.append(f"and {len(counts) - SHOWN} more")
+    return ", ".join(parts)
 
 
 def verdict_line(d: Diagnosis) -> str:
     mine, other = d.verdict_with_bias, d.verdict_without_bias
     if mine == other:
-        text = f"{mine}, with a bias or without"
+        text = f"{mine}, with or without a bias"
     elif mine == "separable" and other == "inseparable":
         text = "separable with a bias; not without one"
     else:
@@ -47,7 +47,7 @@ def verdict_line(d: Diagnosis) -> str:
 def contradictions_line(d: Diagnosis) -> str:
     found = d.contradictions
     if found is None:
-        return "not looked for"
+        return "not checked"
     if not found.groups:
         return "no equal rows with different labels"
     assert found.first is not None
@@ -65,7 +65,7 @@ def radius_line(d: Diagnosis) -> str:
 
 
 def bound_cells(b: Bound) -> tuple[str, str, str]:
-    """Name and formula, what it allows, what was made."""
+    """Name and formula, the allowed count, the count made."""
     low, high = floor_count(b.lower, most=1e9), ceil_count(b.upper, most=1e9)
     if b.lower == math.inf:
         allowed = "none: nothing separates these rows (proved)"
@@ -113,7 +113,7 @@ def trials_head(d: Diagnosis) -> str:
 
 # ---- text --------------------------------------------------------------------------------------------
 def as_text(d: Diagnosis) -> str:
-    """All findings, a line or a small table each."""
+    """All findings, each as a line or a small table."""
     lines = [f"Diagnosis of {d.n_rows:,} rows × {d.n_features:,} features, {d.n_classes} classes"]
 
     def line(name: str, text: str) -> None:
@@ -123,11 +123,11 @@ def as_text(d: Diagnosis) -> str:
     def table(name: str, cells: list[tuple[str, ...]]) -> None:
         wide = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
         for k, row in enumerate(cells):
-            said = "  ".join(
+            text = "  ".join(
                 f"{cell:<{w}}" if not at else f"{cell:>{w}}"
                 for at, (cell, w) in enumerate(zip(row, wide, strict=True))
             )
-            lines.append(f"  {name if not k else '':<10} {said.rstrip()}")
+            lines.append(f"  {name if not k else '':<10} {text.rstrip()}")
 
     line("classes", classes_line(d))
     line("verdict", verdict_line(d))
@@ -168,7 +168,7 @@ footer { color: #666; font-size: .85rem; margin-top: 2rem; }
 
 
 def as_page(d: Diagnosis, pictures: bool | None = None) -> str:
-    """A whole page. Without `pictures` said, they are there when matplotlib is."""
+    """A whole page. By default it has pictures if matplotlib is installed."""
     shown = ""
     if pictures is not False:
         try:
@@ -221,8 +221,8 @@ def _findings(d: Diagnosis) -> str:
 
 def _table(title: str, cells: list[tuple[str, ...]]) -> str:
     def line(row: tuple[str, ...], tag: str) -> str:
-        said = (f"<{tag}{' class=n' if k else ''}>{html.escape(cell)}</{tag}>" for k, cell in enumerate(row))
-        return f"<tr>{''.join(said)}</tr>"
+        parts = (f"<{tag}{' class=n' if k else ''}>{html.escape(cell)}</{tag}>" for k, cell in enumerate(row))
+        return f"<tr>{''.join(parts)}</tr>"
 
     body = "".join(line(row, "td") for row in cells[1:])
     return f"<h2>{html.escape(title)}</h2><table>{line(cells[0], 'th')}{body}</table>"

@@ -14,9 +14,9 @@ from novikoff.outward import ceil_count, ceil_text, floor_count
 
 @dataclass(frozen=True)
 class Bound:
-    """One bound. `value` is what it allows; where that is known up to a bracket, `upper`, which is safe.
+    """One bound. `value` is what it allows; if that is known only up to a bracket, its safe end, `upper`.
 
-    `lower` and `upper` are rounded outward. Both are infinite where it was proved that nothing separates the
+    `lower` and `upper` are rounded outward. Both are infinite if it was proved that nothing separates the
     rows: then there is no bound.
     """
 
@@ -26,18 +26,18 @@ class Bound:
     lower: float
     upper: float
     ingredients: dict[str, float]
-    holds_for: str  # what is bounded, and what that needs
+    holds_for: str  # the learner that is bounded, and the hypotheses
     counts: str  # "mistakes", "updates" or "risk"
-    made: float | None = None  # the count beside it, where there is a run that the bound is about
-    missing: str = ""  # why there is none beside it, where the model's run does not meet what the bound needs
+    made: float | None = None  # the count of a run that the bound is about, if there is one
+    missing: str = ""  # why there is no such count: a hypothesis that the model's run does not meet
 
     @property
     def holds(self) -> bool | None:
-        """Whether what was made is within the bound; None: nothing was counted."""
+        """Whether the count is within the bound; None if there is no count."""
         return None if self.made is None else self.made <= self.upper
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it by name."""
+        """All fields by name."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Bounds:
-    """All bounds for some rows; iterates over them, and finds them by name."""
+    """All bounds for some rows: iterable, and indexed by name."""
 
     all: tuple[Bound, ...]
     missing: dict[str, str] = field(default_factory=dict)  # bounds that are not stated, and why
@@ -98,8 +98,8 @@ class Bounds:
 def majority_bound(n: int, r: int, fit_intercept: bool = False, intercept_scaling: float = 1.0) -> float:
     """Mistakes on rows of n signs whose label is the majority of r of them, r odd: n·r, or (n + c²)·r.
 
-    v with 1 at the r relevant places has |v·x| ≥ 1, as an odd sum of signs, and ‖v‖² = r; R² = n, and c² more
-    with a bias. So R²‖v‖² = n·r. Dividing every row by its norm, which is the same for all, changes nothing.
+    v with 1 at the r relevant places has |v·x| ≥ 1, as an odd sum of signs, and ‖v‖² = r. R² is n, or n + c²
+    with a bias. So R²‖v‖² = n·r, or (n + c²)·r. All rows have the same norm, so normalizing changes nothing.
 
     >>> majority_bound(50, 5), majority_bound(50, 5, fit_intercept=True)
     (250.0, 255.0)
@@ -110,12 +110,12 @@ def majority_bound(n: int, r: int, fit_intercept: bool = False, intercept_scalin
 
 
 def minimax_risk(n: int, d: int) -> float:
-    """What no learner can beat: for some separable distribution in d dimensions, after n examples,
+    """A lower bound for every learner: for some separable distribution in d dimensions, after n examples,
 
         E risk ≥ min((n − 1)/(2n), (d − 1)/(2n))·(1 − 1/n)^n.
 
-    d orthonormal points, d − 1 of them of probability 1/n (at most n − 1 of them), with labels drawn by
-    coin: a point that was not seen, with probability (1 − 1/n)^n each, is missed half of the time.
+    Take d orthonormal points, d − 1 of them (at most n − 1) of probability 1/n, with labels drawn by a fair
+    coin. Each of these is unseen with probability (1 − 1/n)^n, and then missed with probability 1/2.
 
     >>> round(minimax_risk(100, 11), 6)
     0.018302
@@ -126,17 +126,17 @@ def minimax_risk(n: int, d: int) -> float:
 
 
 def online_to_batch(mistakes: int, n: int, *, delta: float = 0.05) -> tuple[Bound, Bound]:
-    """From the mistakes M of one pass over n independent examples to the risk of what the pass held.
+    """From the mistakes M of one pass over n independent examples to the risk of its weights.
 
-    Let w₀ … w_{n−1} be the weights before each visit. Each meets an example that it has not seen, so
+    Let w₀ … w_{n−1} be the weights before each visit. Each is tested on an example that it has not seen, so
 
-    - the risk of one of them drawn at random has the expectation E[M]/n ('gibbs');
+    - the expected risk of one of them, drawn at random, is E[M]/n ('gibbs');
     - with probability at least 1 − δ, their mean risk is at most M/n + √(ln(1/δ)/(2n)) (Cesa-Bianchi, Conconi
       and Gentile 2004, by the inequality of Azuma and Hoeffding for differences in an interval of length 1);
-    - when a majority of them is wrong about x, half of them are: their vote has at most twice the mean
-      risk. The votes of `VotedPerceptron` count w₁ … w_n, which is at most 1/n more in the mean ('vote').
+    - if their vote is wrong about x, at least half of them are: the vote has at most twice the mean risk.
+      `VotedPerceptron` counts w₁ … w_n, whose mean risk is at most 1/n larger ('vote').
 
-    It needs independent examples of one distribution and one pass; it says nothing of later epochs.
+    This needs independent examples of one distribution and one pass; it does not cover later epochs.
 
     >>> [round(bound.value, 4) for bound in online_to_batch(100, 10_000)]
     [0.0222, 0.0447]
@@ -179,13 +179,13 @@ def leave_one_out(mistakes: int, n: int, *, supports: int | None = None) -> tupl
     **vote** (Freund and Schapire 1999, after Helmbold and Warmuth 1995): let M be the mistakes of one pass
     over n examples. The vote of the weights w₀ … w_{n−1} of a pass over n − 1 examples errs on a new one
     with probability at most 2·E[M]/n, and so at most (2/n)·E[min_v (R‖v‖ + ‖hinge(v)‖₂)²].
-    (`VotedPerceptron` leaves out w₀ = 0: then it is 2·E[M]/(n − 1).) The number given is 2M/n, an estimate
-    of that expectation without bias.
+    (`VotedPerceptron` leaves out w₀ = 0: then it is 2·E[M]/(n − 1).) The value is 2M/n, an unbiased estimate
+    of 2·E[M]/n.
 
-    **supports**: a perceptron that was run in the given order until an epoch passed without a mistake is
-    the same without an example that it never erred on, and gets that one right. So of the n runs that leave
-    one out (in the same order, until they converge) at most as many err on what was left out as there are
-    examples with updates, and the risk after n − 1 examples is at most E[supports]/n in expectation.
+    **supports**: run a perceptron in the given order until an epoch passes without a mistake. Leaving out an
+    example on which it never erred does not change the run, and the result is right on that example. So of
+    the n runs that leave one example out (in the same order, until they converge), at most as many err on it
+    as there are examples with updates, and the expected risk after n − 1 examples is at most E[supports]/n.
 
     >>> [round(bound.value, 3) for bound in leave_one_out(30, 1000, supports=25)]
     [0.06, 0.025]

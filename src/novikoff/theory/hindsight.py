@@ -1,12 +1,12 @@
-"""The best comparison vector in hindsight: what the mistakes of any order could be bounded by.
+"""The best comparison vector in hindsight, with the least such bound on the mistakes in any order.
 
 For every v, the mistakes k that a perceptron makes from w = 0 over e copies of the rows, in any order, obey
 
     √k ≤ A₂(v) = R‖v‖ + √e·‖h(v)‖₂                  h_i = max(0, 1 − v·z_i)   (Freund and Schapire 1999)
     k  ≤ R‖v‖·√k + e·‖h(v)‖₁, so √k ≤ A₁(v) = (R‖v‖ + √(R²‖v‖² + 4e‖h(v)‖₁))/2            (its L1 companion)
 
-since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. The best v for the data is
-found here, with a lower bound that proves how good it is.
+since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. This module finds the best v
+for the data, with a lower bound that proves how good it is.
 
 **L2.** A₂ is convex. For every α ≥ 0 with ‖α‖₂ ≤ √e and ‖Σ α z‖ ≤ R
 
@@ -15,16 +15,16 @@ found here, with a lower bound that proves how good it is.
 so any α ≥ 0, scaled down until both hold, gives a lower bound on min A₂.
 
 **L1.** A₁ is quasiconvex: A₁(v) ≤ x exactly where x·R‖v‖ + e‖h‖₁ ≤ x², and the left side is convex in v.
-For 0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence no x with x² < s·Σα is
-reached, and min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
+For 0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence A₁ never attains an x with
+x² < s·Σα, and min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
 
-**Solver.** Newton's method on the function with its corners rounded (norms √(‖·‖² + δ²), hinges as
-parabolas of width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand.
-Small problems solve the Newton equation outright, wide ones by conjugate gradients. Rows of extreme sizes are
-searched, and measured, as `Problem.measurable` has them: A is the same for 2^p·z and v·2^−p.
+**Solver.** Newton's method on a smoothed function (norms √(‖·‖² + δ²), hinges as parabolas of width μ), with
+δ and μ falling until the gap is small enough. For L1, x is A₁ at the current v. The Newton equation is solved
+directly for few coordinates, and by conjugate gradients for many. Rows of extreme sizes are replaced, also
+for the bounds, by those of `Problem.measurable`: A is the same for 2^p·z and v·2^−p.
 
-With three classes or more h_i is the hinge against the best rival, a maximum that is rounded too, and the
-norms of α are those of the rows' sums over their rivals.
+With three classes or more h_i is the hinge against the best rival, a maximum that is smoothed too, and the
+norms of α are those of its sums over the rivals of each row.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Watch = Callable[[str, float | None], None]
 
 @dataclass(frozen=True, eq=False)
 class Hindsight:
-    """The smallest bound found, and a lower bound on what any v could give.
+    """The smallest bound found, and a lower bound on the bound at any v.
 
     `value` = A(v)² bounds the mistakes of `epochs` passes in any order; `dual_value` ≤ min A². Both are
     rounded outward, so they hold as real numbers.
@@ -57,13 +57,13 @@ class Hindsight:
 
     value: float
     dual_value: float
-    v: Floats  # shape as vectors of the lifted space
-    alpha: Floats  # the weights that prove dual_value, as far as they go: one a row
+    v: Floats  # a vector of the lifted space
+    alpha: Floats  # the weights, one per row, that prove dual_value up to rounding
     norm: str
     epochs: int
     radius: float
-    v_norm: float  # of the vector, rounded up; so is the radius
-    loss: float  # ‖h(v)‖₂ or ‖h(v)‖₁, over the rows once
+    v_norm: float  # ‖v‖ rounded up; so is the radius
+    loss: float  # ‖h(v)‖₂ or ‖h(v)‖₁, over one copy of the rows
     iterations: int
     interrupted: bool = False
     power: int = 0  # the vector is v·2^power: 0 unless its coordinates are beyond the range of floats
@@ -74,7 +74,7 @@ class Hindsight:
         return (self.value - self.dual_value) / self.value if self.value else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures by name, without the vectors."""
+        """All figures by name, without vectors."""
         vectors = ("v", "alpha")
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in vectors}
         return plain | {"gap": self.gap}
@@ -100,29 +100,29 @@ def best_in_hindsight(
     watch: Watch | None = None,
     rounding: str = "never",
 ) -> Hindsight:
-    """The least that the Freund–Schapire bound, or its L1 companion, can say about these rows.
+    """The least value of the Freund–Schapire bound, or its L1 companion, for these rows.
 
     Parameters
     ----------
     X, y : rows and labels, dense or sparse
     norm : {'l2', 'l1'}
     epochs : int
-        How often the rows are visited: e copies are one sequence.
+        The number of visits to each row: e copies of the rows are one sequence.
     gap : float
         Stop when (value − dual_value)/value is at most this.
     fit_intercept, intercept_scaling, sample_weight
         As in the estimators.
     max_iterations : int
-        Newton steps; the gap reached is in the result.
+        The maximum number of Newton steps; the result has the gap that was reached.
     watch : callable, optional
-        Called as watch(text, None) now and then.
+        Called as watch(text, None) to report progress.
     rounding : {'never', 'nearest'}
         Whether numbers that no double holds are refused, or rounded with a warning.
 
     Examples
     --------
-    Three points of which no line gets all right: x = −1 (+), 0 (−), 1 (+). Every bound must allow the
-    mistakes of one pass.
+    Three points that no threshold separates: x = −1 (+), 0 (−), 1 (+). Every bound must allow the mistakes of
+    one pass.
 
     >>> best = best_in_hindsight([[-1.0], [0.0], [1.0]], [1, -1, 1])
     >>> best.gap <= 0.01 and best.value >= 2
@@ -140,7 +140,7 @@ def best_in_hindsight(
 
 
 def bound_at(problem: Problem, v: Any, *, norm: str = "l2", epochs: int = 1) -> float:
-    """A(v)²: what this v says about the mistakes of so many epochs, rounded up.
+    """A(v)², rounded up: the bound at this v on the mistakes of `epochs` epochs.
 
     >>> problem = read_problem([[1e-320], [-1e-320]], [1, 0], fit_intercept=False)
     >>> round(bound_at(problem, [0.0]), 9), round(bound_at(problem, [1e308]), 9)  # v·z is 1e-12
@@ -159,7 +159,7 @@ def losses_at(problem: Problem, v: Floats) -> tuple[float, float]:
 
 
 def best_length(margins: Floats, R: float, epochs: int = 1) -> tuple[float, float]:
-    """(‖v‖, ‖h(v)‖₂) of the best v along a unit vector u under which the rows have these margins.
+    """(‖v‖, ‖h(v)‖₂) of the best multiple v of a unit vector u under which the rows have these margins.
 
     >>> best_length(np.array([1.0, 1.0]), 2.0)  # hinges are cheaper than a long v
     (0.0, 1.4142135623730951)
@@ -208,7 +208,7 @@ def solve(
     max_iterations: int = 200,
     watch: Watch | None = None,
 ) -> Hindsight:
-    """`best_in_hindsight` of a problem that has been read."""
+    """`best_in_hindsight` for a problem that has already been read."""
     _check(norm, epochs)
     if not 0 < gap < 1:
         raise ValueError(f"gap={gap!r} is not possible: expected a number between 0 and 1.")

@@ -1,4 +1,4 @@
-"""The search for the best v in hindsight: its bound, the dual, and Newton's method; see `hindsight`."""
+"""The search for the best v in hindsight: the bound, the dual, and Newton's method; see `hindsight`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from novikoff.proof.geometry import by_row, length
 from novikoff.proof.problem import Problem
 from novikoff.training.weights import Floats
 
-NARROW = 1500  # coordinates up to which the Newton equation is written out
-HESSIAN_ROWS = 1 << 13  # rows at a time of what the equation is made of
+NARROW = 1500  # up to this many coordinates, the Newton equation is solved directly
+HESSIAN_ROWS = 1 << 13  # rows added to its matrix at a time
 UNIT = 2.0**-53
 
 Watch = Callable[[str, float | None], None]
@@ -37,19 +37,19 @@ def radius_of(problem: Problem) -> float:
 
 
 def _of(norm: str, R: float, v_norm: float, loss: float, epochs: int) -> float:
-    """A from ‖v‖ and the loss over the rows once."""
+    """A from ‖v‖ and the loss over one copy of the rows."""
     a = R * v_norm
     return a + math.sqrt(epochs) * loss if norm == "l2" else (a + math.sqrt(a * a + 4 * epochs * loss)) / 2
 
 
 def value_at(problem: Problem, v: Floats, norm: str, epochs: int, scores: Floats | None = None) -> Value:
-    """A(v), with what rounding could hide added: each score is off by at most (d + 8)·2⁻⁵³·R‖v‖.
+    """A(v) plus an error bound: each score is off by at most (d + 8)·2⁻⁵³·R‖v‖.
 
-    As much again covers what the rows of `Problem.measurable` are off by.
+    The same amount again covers the rounding of `Problem.measurable`.
     """
     R = radius_of(problem)
     v_norm = length(v) * (1 + (problem.dimension + 8) * UNIT) if np.isfinite(v).all() else math.inf
-    if R and v_norm >= 2.0**512 / R:  # then A ≥ R‖v‖ has no square, and scores may be none either
+    if R and v_norm >= 2.0**512 / R:  # then A² overflows, and scores may overflow too
         return Value(math.inf, v_norm, math.inf)
     m = by_row(problem, problem.scores(v) if scores is None else scores)
     h = np.maximum(1 - m + (problem.width + 8) * 2 * UNIT * R * v_norm, 0.0)
@@ -60,7 +60,7 @@ def value_at(problem: Problem, v: Floats, norm: str, epochs: int, scores: Floats
 
 
 def _below(problem: Problem, alpha: Floats, norm: str, epochs: int) -> tuple[float, Floats]:
-    """The lower bound on min A² that α ≥ 0 proves, rounded down; and α by row, scaled as it has to be."""
+    """The lower bound on min A² that α ≥ 0 proves, rounded down; and α per row, scaled to be feasible."""
     R = problem.radius() * (1 - (problem.width + 8) * 2 * UNIT)
     rows = alpha.sum(axis=1) if problem.is_joint else alpha
     error = (problem.n_rows + 8) * UNIT
@@ -81,14 +81,14 @@ def _below(problem: Problem, alpha: Floats, norm: str, epochs: int) -> tuple[flo
 
 @dataclass
 class _Model:
-    """The rounded function at v, to second order: Φ(v + p) ≈ value + g·p + ½ p·H·p.
+    """The smoothed function at v, to second order: Φ(v + p) ≈ value + g·p + ½ p·H·p.
 
     H = a·(I − b·vvᵀ) + Zᵀ diag(curve) Z − c·ggᵀ with `pull` = Zᵀα and g = a·v − pull.
     """
 
     value: float
     alpha: Floats
-    curve: Any  # of the numbers' shape
+    curve: Any  # one number per z
     a: float
     b: float
     c: float
@@ -96,10 +96,10 @@ class _Model:
 
 @dataclass
 class _Rivals:
-    """The second derivative by the hinges t of a row's pairs: of a max that is rounded, times a factor a row.
+    """The second derivative by the hinges t of a row's pairs: of a smoothed max, times one factor per row.
 
-    The derivative β moves along the rivals that share the maximum, (t − mean t)/μ where they take all of it
-    (Σβ = 1) and t/μ where they do not; a square adds ββᵀ.
+    The derivative β changes for the rivals that share the maximum: by (t − mean t)/μ if Σβ = 1, and by t/μ
+    if Σβ < 1; a square adds ββᵀ.
     """
 
     beta: Floats
@@ -132,7 +132,7 @@ def _within_simplex(t: Floats) -> Floats:
 
 
 class HindsightSearch:
-    """Newton steps on the rounded function, at falling widths."""
+    """Newton steps on the smoothed function, with falling widths."""
 
     def __init__(self, problem: Problem, norm: str, epochs: int, gap: float) -> None:
         self.problem, self.norm, self.epochs, self.gap = problem, norm, epochs, gap
@@ -141,7 +141,7 @@ class HindsightSearch:
         self.best_v = np.zeros(problem.dimension)
         self.best_at = value_at(problem, self.best_v.reshape(problem.shape), norm, epochs)
         shape = (problem.n_rows, problem.n_classes) if problem.is_joint else problem.n_rows
-        most = np.full(shape, float(epochs))  # the best where all rows are 0
+        most = np.full(shape, float(epochs))  # optimal if all rows are 0
         if self.own is not None:
             most[self.own] = 0.0
         self.dual, self.alpha = _below(problem, most, norm, epochs)
@@ -153,7 +153,7 @@ class HindsightSearch:
 
     def run(self, most: int, watch: Watch | None) -> None:
         if not self.R:
-            return  # no v does anything
+            return  # v has no effect
         p = self.problem
         v, m = self.best_v, self._scores(self.best_v)
         for width in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 1e-5):
@@ -161,7 +161,7 @@ class HindsightSearch:
                 if self.done or self.iterations >= most:
                     return
                 self.iterations += 1
-                reach = math.sqrt(self.best_at.square)  # A so far: what smoothing is measured by
+                reach = math.sqrt(self.best_at.square)  # the best A so far: the scale of the smoothing
                 model = self._model(v, m, width, reach)
                 self._lower(model)
                 g = model.a * v - p.combine(model.alpha).ravel()
@@ -187,7 +187,7 @@ class HindsightSearch:
     def _upper(self, v: Floats, m: Floats) -> None:
         at = value_at(self.problem, v, self.norm, self.epochs, m)
         if at.square < self.best_at.square:
-            # once more from v itself: scores that were added up step by step have drifted
+            # again from v itself: scores that were updated step by step have drifted
             at = value_at(self.problem, v.reshape(self.problem.shape), self.norm, self.epochs)
             if at.square < self.best_at.square:
                 self.best_at, self.best_v = at, v
@@ -197,12 +197,12 @@ class HindsightSearch:
         if value > self.dual:
             self.dual, self.alpha = value, alpha
 
-    # -- the rounded function
+    # -- the smoothed function
     def _soft(self, m: Floats, width: float) -> tuple[Floats, Any]:
-        """Each row's hinge with its corners rounded, and its derivative β by the hinges of its pairs.
+        """Each row's smoothed hinge, and its derivative β by the hinges of its pairs.
 
-        max over β ≥ 0, Σβ ≤ 1 of β·t − (μ/2)·‖β‖², which is within μ/2 of max(0, max t). The squares of two
-        classes' hinges have no corner to round.
+        It is max over β ≥ 0, Σβ ≤ 1 of β·t − (μ/2)·‖β‖², which is within μ/2 of max(0, max t). With two
+        classes the squared hinge is smooth already.
         """
         t = 1 - m
         if not self.problem.is_joint:
@@ -255,7 +255,7 @@ class HindsightSearch:
             t /= 2
         return 0.0
 
-    # -- its Newton equation
+    # -- the Newton equation
     def _newton(self, v: Floats, g: Floats, model: _Model) -> Floats:
         pull = model.a * v - g
         if self.problem.dimension <= NARROW and not self.problem.is_joint:
@@ -290,7 +290,7 @@ class HindsightSearch:
         return H
 
     def _conjugate(self, v: Floats, g: Floats, pull: Floats, model: _Model) -> Floats:
-        """A step by conjugate gradients: enough of one to descend."""
+        """An approximate step by conjugate gradients, accurate enough to descend."""
 
         def times(q: Floats) -> Floats:
             out = model.a * (q - model.b * v * float(v @ q)) - model.c * pull * float(pull @ q)
@@ -315,7 +315,7 @@ class HindsightSearch:
 
 
 def _descent(H: Floats, g: Floats) -> Floats:
-    """−H⁻¹g for a positive definite H that rounding may have spoilt: lifted as far as is needed."""
+    """−H⁻¹g for a positive definite H; if rounding has made it indefinite, its diagonal is raised."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))

@@ -1,11 +1,11 @@
-"""Checkpoints: a fit under way, kept so that it can be taken up again and end with the very same bits.
+"""Checkpoints: the saved state of an unfinished fit. A resumed fit ends with the same bits.
 
-A checkpoint holds everything that later decisions depend on: the model with its counts, the classes met so
-far, the scaling, how many rows of which epoch are done, and what the epochs before did. Names need not be
-kept: they get their columns in the order of the rows, and the rows are read again. It is replaced as a whole,
-so that a process killed at any moment leaves the last one or the one before.
+A checkpoint holds everything that later decisions depend on: the model with its counts, the classes seen so
+far, the scaling, the position in the current epoch, and the history of earlier epochs. Feature names are not
+stored: columns are numbered in the order of the rows, which are read again. The file is replaced atomically,
+so a process killed at any moment leaves either the latest checkpoint or the previous one.
 
-`CheckpointFile` is the file, whatever is kept in it; `Checkpoint` a fit that reads a source.
+`CheckpointFile` is the file, whatever its content; `Checkpoint` is for a fit that reads a source.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from novikoff.training.linear import LinearTrainer
 
 
 class StreamedExamples(Protocol):
-    """What a checkpoint has to know of the examples of a stream."""
+    """The attributes of streamed examples that a checkpoint needs."""
 
     source: Source
     classes: StreamClasses
@@ -49,21 +49,21 @@ class StreamedExamples(Protocol):
 
 @dataclass
 class CheckpointFile:
-    """Where a fit under way is kept, and of which fit it is.
+    """Where the state of an unfinished fit is stored, and to which fit it belongs.
 
     Parameters
     ----------
     folder : Path
-        Made when it is not there.
+        Created if it does not exist.
     parameters : dict
-        How the fit was asked for, as far as it matters to the outcome: a fit asked for in another way does
-        not go on from this checkpoint.
+        The parameters of the fit that affect its outcome. A fit with other parameters is not resumed from
+        this checkpoint.
     """
 
     folder: Path
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    kind = "checkpoint"  # what the file says it holds
+    kind = "checkpoint"  # as stored in the file
 
     @property
     def path(self) -> Path:
@@ -73,46 +73,46 @@ class CheckpointFile:
         return self.path.exists()
 
     def remove(self) -> None:
-        """The fit has come to its end."""
+        """Delete the file, when the fit has ended."""
         self.path.unlink(missing_ok=True)
 
     def write(self, source: dict[str, Any], facts: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Replace the checkpoint by these facts and arrays of a fit on `source`: what tells the data."""
+        """Replace the checkpoint by these facts and arrays; `source` identifies the data."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.path, facts | {"parameters": self.parameters, "source": source}, arrays, self.kind)
 
     def read(self, source: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
+        """The facts and arrays; a ValueError if they belong to another fit or to other data than `source`."""
         facts, arrays = read_file(self.path, self.kind)
         kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
         if not isinstance(kept, dict):
             raise ValueError(
                 f"{self.path}: the checkpoint does not identify its fit; remove it to start again."
             )
-        kept = {key: _default_of(key) for key in now} | kept  # what an older version did not know was so
+        kept = {key: _default_of(key) for key in now} | kept  # older versions lack some
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
             listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
             raise ValueError(f"{self.path}: the checkpoint belongs to another fit: {listed}.")
         if facts.get("source") != source:
-            raise ValueError(f"{self.path}: the checkpoint belongs to other data than {name} holds now.")
+            raise ValueError(f"{self.path}: the checkpoint belongs to other data than those of {name}.")
         return facts, arrays
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """What cannot be made of facts and arrays, whatever they are, is a ValueError in one line."""
+        """Turn any error in reading facts and arrays into a ValueError of one line."""
         try:
             yield
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-            said = " ".join(str(error).split())[:200]
+            reason = " ".join(str(error).split())[:200]
             raise ValueError(
-                f"{self.path}: the checkpoint cannot be read ({said}); remove it to start again."
+                f"{self.path}: the checkpoint cannot be read ({reason}); remove it to start again."
             ) from None
 
 
 @dataclass
 class Checkpoint(CheckpointFile):
-    """A fit that reads a source, kept after every so many rows.
+    """The checkpoint of a fit that reads a source, written every `every` rows.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Checkpoint(CheckpointFile):
     _digest: str = ""
 
     def after_block(self, trainer: LinearTrainer, examples: StreamedExamples, rows: int) -> None:
-        """Keep the fit when it is time to; `rows` of the epoch are done."""
+        """Write a checkpoint if one is due; `rows` of the epoch are done."""
         epoch, row = self._last
         if examples.epochs != epoch:
             row = 0
@@ -134,7 +134,7 @@ class Checkpoint(CheckpointFile):
             self._last = examples.epochs, rows
 
     def save(self, trainer: LinearTrainer, examples: StreamedExamples, rows: int) -> None:
-        """Keep the fit now."""
+        """Write a checkpoint now."""
         self._digest = self._digest or examples.source.digest()
         source = {"digest": self._digest, "size": examples.source.size}
         classes = np.asarray(examples.classes.labels)
@@ -144,7 +144,7 @@ class Checkpoint(CheckpointFile):
         }
         if examples.scaling is not None:
             parts["scaling"] = examples.scaling.state()
-        facts: dict[str, Any] = {name: said for name, (said, _) in parts.items()}
+        facts: dict[str, Any] = {name: stated for name, (stated, _) in parts.items()}
         facts |= {
             "class_weight": examples.class_weight,
             "surveyed": examples.surveyed,
@@ -166,9 +166,9 @@ class Checkpoint(CheckpointFile):
         self.write(source, facts, arrays)
 
     def restore(self, trainer: LinearTrainer, examples: StreamedExamples) -> None:
-        """Put the fit where it was when the checkpoint was written.
+        """Restore the state of the fit when the checkpoint was written.
 
-        Raises a ValueError where the checkpoint belongs to another fit, or is not one; the fit is of no use then.
+        Raises a ValueError if the checkpoint belongs to another fit or is damaged; then discard the fit.
         """
         self._digest = examples.source.digest()
         source = {"digest": self._digest, "size": examples.source.size}
@@ -183,15 +183,15 @@ class Checkpoint(CheckpointFile):
         trainer: LinearTrainer,
         examples: StreamedExamples,
     ) -> None:
-        """All of it, checked before the fit is touched."""
+        """Check the whole state, then change the fit."""
         part = partial(checks.part, facts, arrays)
         model = training_state.model_from_state(*part("model"))
         labels = data_state.classes_from_state(*part("classes"), checks.count(facts, "n_labels"))
         scaling = data_state.scaling_from_state(*part("scaling")) if "scaling" in facts else None
         weight = facts.get("class_weight")
         if weight is not None:
-            said = checks.fact(facts, "class_weight", dict)
-            weight = {label: checks.number(said, label, 0.0) for label in said}
+            weights = checks.fact(facts, "class_weight", dict)
+            weight = {label: checks.number(weights, label, 0.0) for label in weights}
         surveyed, heaviest = (
             checks.fact(facts, "surveyed", bool),
             checks.number(facts, "heaviest", 0.0),
@@ -218,13 +218,13 @@ class Checkpoint(CheckpointFile):
 
 
 def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
-    """Whole numbers by whole numbers."""
+    """A dictionary from integers to integers."""
     pairs = [checks.counts({name: pair}, name, 2) for pair in checks.fact(facts, name, list)]
     return {pair[0]: pair[1] for pair in pairs}
 
 
 def _default_of(name: str) -> Any:
-    """The default of a parameter, as JSON says it."""
+    """The default of a parameter, as read back from JSON."""
     for table in (FILE_PARAMETERS, DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS):
         if name in table:
             return parse(canonical(table[name].default).encode())

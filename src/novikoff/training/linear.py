@@ -1,7 +1,7 @@
-"""How linear weights are learned from rows: one epoch, the most violated row, the verdict.
+"""Learning linear weights from rows: one epoch, the most violated row, the verdict.
 
-`fit` trains a fresh model and gives it up on error, so that nothing half-trained is ever seen;
-`learn` continues a model in place after checking everything it is about to read.
+`fit` trains a fresh model and discards it on error, so no half-trained model is ever returned;
+`learn` continues a model in place after checking all its input.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Ints, Model, Settings, Weights
 
-TINY = 2.0**-960  # products that are that small may have been rounded to 0 on the way
+TINY = 2.0**-960  # smaller products may have been rounded to 0
 COUNTED = ("mistakes", "updates")
 
 
-Outcome = tuple[str, int]  # a problem and its row; no problem: ""
+Outcome = tuple[str, int]  # a problem ("": none) and its row
 
 
 def native_calls(
@@ -51,11 +51,11 @@ def native_calls(
 ) -> list[tuple[Weights, Callable[[], Outcome]]]:
     """The calls that learn from a batch, each with its learner.
 
-    `first` checks the rows too, and adds them to a digest.
-    `settled_at` has the learners whose last epoch made no update: nor will this, and they need no call.
+    With `first`, the rows are also checked and added to the digest. The learners in `settled_at` made no
+    update in the last epoch; they will not make any in this one, and need no call.
     """
     _, rows, labels, weights, order, begin, end, _ = batch
-    if digest is not None and model.apart:  # a learner apart knows only its own class
+    if digest is not None and model.apart:  # one-vs-rest: a learner sees only its own labels
         digest.add(_core.Examples(rows, labels, weights, order), begin, end)
         digest = None
     calls: list[tuple[Weights, Callable[[], Outcome]]] = []
@@ -71,12 +71,12 @@ def native_calls(
 
 
 def check_outcome(learner: Weights, batch: Batch, outcome: Outcome) -> None:
-    """Raise what a native call found wrong."""
+    """Raise the problem that a native call reported."""
     raise_problem(*outcome, batch.X, learner.native.largest_row, batch.where)
 
 
 def settled(model: Model, began: dict[int, int]) -> dict[int, int]:
-    """The learners that made no update since they had `began[k]`, and how many they have."""
+    """The learners whose number of updates is still `began[k]`, and this number."""
     made = [learner.native.updates for learner in model.learners]
     return {k: n for k, n in enumerate(made) if began.get(k) == n}
 
@@ -86,7 +86,7 @@ class Found(NamedTuple):
 
     value: float
     row: int
-    wrong: bool  # whether some row is
+    wrong: bool  # whether some row is misclassified
     least: Fraction | float  # the value rounded down
 
 
@@ -101,9 +101,9 @@ def smallest(
     guarded: bool = False,
     stop: bool = True,
 ) -> Found:
-    """The smallest weight·d of all rows, as `learner` sees them.
+    """The smallest weight·d over all rows, for `learner`.
 
-    `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
+    `weighted` multiplies each row by its weight; `unit` also scales it to norm 1.
     """
     native, best = learner.native.view(), (math.inf, True, -1)
     wrong = False
@@ -124,7 +124,7 @@ def smallest(
         best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
         if wrong and stop:
             break
-    if 0 < best[0] < TINY:  # too small to be told from 0: the same of w times a power of two
+    if 0 < best[0] < TINY:  # perhaps rounded to 0: repeat with w times a power of two
         coef, intercept = learner.coef(), learner.intercept()
         largest = max(float(np.abs(coef).max(initial=0.0)), float(np.abs(intercept).max(initial=0.0)))
         power = 900 - math.frexp(largest)[1]
@@ -150,9 +150,9 @@ def fit(
     start: Model | None = None,
     init: tuple[Floats, Floats] | None = None,
 ) -> tuple[Model, Run]:
-    """Train on all rows until an epoch passes without an update, or the plan ends it.
+    """Train on all rows until an epoch makes no update, or the plan ends training.
 
-    `start` continues a copy of a model and of its counts; `init` starts from given weights.
+    `start` is a model, of which a copy is continued with its counts; `init` gives initial weights.
     """
     state = plan.rng.bit_generator.state
     for attempt in range(2):
@@ -173,18 +173,18 @@ def fit(
 
 
 class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
-    """A linear model under training: the model, what it learns from, and how far it has come."""
+    """A linear model in training: the model, its examples, and the progress."""
 
     def __init__(self, model: Model, examples: Examples, plan: Plan) -> None:
         self.model, self.examples, self.plan = model, examples, plan
         self.holds_out = examples.held_out is not None
-        self.before = model.total("mistakes"), model.total("updates")  # when the epoch began
-        self.began: dict[int, int] = {}  # by learner: updates made when the epoch began
-        self.settled_at: dict[int, int] = {}  # and when an epoch passed without one
-        self.digest: _core.Digest | None = _core.Digest()  # of the rows; None: not known
-        self.checked = False  # whether an epoch has been over all rows
-        self.history: list[Record] = []  # of the epochs before, in a fit that is resumed
-        self.dropped = 0  # updates made after those that early stopping kept
+        self.before = model.total("mistakes"), model.total("updates")  # at the start of the epoch
+        self.began: dict[int, int] = {}  # per learner: updates at the start of the epoch
+        self.settled_at: dict[int, int] = {}  # per learner: updates, if its last epoch made none
+        self.digest: _core.Digest | None = _core.Digest()  # of the rows; None: unknown
+        self.checked = False  # whether an epoch over all rows has ended
+        self.history: list[Record] = []  # of the earlier epochs, in a resumed fit
+        self.dropped = 0  # updates after the weights that early stopping kept
         self.norm: float | None = None
         if plan.record_updates:
             for learner in model.learners:
@@ -197,7 +197,7 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         run.shuffled_in_blocks = examples.shuffled_in_blocks
 
     def call(self, run: Run) -> Call:
-        """What this fit adds to the ledger. The rows are known once an epoch has been over all of them."""
+        """The ledger entry of this fit. The rows are known after an epoch over all of them."""
         examples, history = self.examples, run.history
         return Call(
             Seen.of(self.digest) if history and self.digest is not None and not examples.turned else None,
@@ -219,7 +219,7 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         self.examples.digest = digest
         jobs = min(threads(self.plan.n_jobs), len(model.learners))
         for batch in self.examples.epoch(model):
-            for k, learner in enumerate(model.learners):  # there may be more than in the batch before
+            for k, learner in enumerate(model.learners):  # there may be new ones
                 self.began.setdefault(k, learner.native.updates)
             calls = native_calls(model, batch, self.settled_at, first=first, digest=digest)
             outcomes = list(results((call for _, call in calls), jobs))
@@ -255,13 +255,13 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
                 problem, at = _core.epoch(learner.native, own, 0, 1)
                 raise_problem(problem, at, examples.X, learner.native.largest_row)
                 if learner.native.updates == before:
-                    learner.native.visits = visits_before  # nothing violated, so nothing was visited
+                    learner.native.visits = visits_before  # nothing was violated, so this was no visit
                     calm += 1
                     break
                 examples.visit_again(order)
         return self._counted(calm == len(self.model.learners))
 
-    # -- what came of it
+    # -- the outcome
     def held_out_score(self) -> float:
         assert self.examples.held_out is not None
         X, labels = self.examples.held_out
@@ -282,19 +282,19 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
             learner.reset_norm()
 
     def judge(self, run: Run) -> None:
-        """Check the last weights strictly and exactly against every row, up to the first that is wrong."""
+        """Check the last weights strictly and exactly against the rows, up to the first error."""
         if self.examples.can_repeat:
             judge(self.model, run, partial(smallest, self.model, self.examples), self.examples.errors)
 
 
 class Smallest(Protocol):
-    """`smallest` of a model and examples, wherever these are."""
+    """`smallest` for a given model and examples, wherever they are stored."""
 
     def __call__(self, learner: Weights, part: int, **how: bool) -> Found: ...
 
 
 def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int | None]) -> None:
-    """The verdict on the last weights: a witness, its margin, and what is wrong still."""
+    """Record the verdict on the last weights: the witness, its margin, and the training errors."""
     witnesses, margins, unit = [], [], []
     consistent, strict = True, True
     for k, learner in enumerate(model.learners):
@@ -310,13 +310,13 @@ def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int 
         if wrong or value <= 0:
             break
         if learner.settings.rule == "normalized":
-            slack = (learner.native.most_stored + 16) * 4 * UNIT  # of a row's norm, and of a division by it
+            slack = (learner.native.most_stored + 16) * 4 * UNIT  # for a row's norm and a division by it
             unit.append(margin_down(down(Fraction(find(learner, k, unit=True)[3]) * (1 - slack)), low, high))
     (run.margin, run.v_square), run.unit_margin = min(margins), min(unit, default=(math.nan,))[0]
     if strict and len(margins) == len(model.learners):
         run.verdict = "separated"
     elif model.upper_square() == 0 and model.ledger.copies_of(model.ledger.last) is not None:
-        # a sum of the y·x is 0, by Gordan's theorem, and of these rows
+        # the steps τ·y·x on these rows sum to 0: inseparable by Gordan's theorem
         run.verdict = "inseparable"
     run.consistent = consistent and len(margins) == len(model.learners)
     if len(witnesses) == len(model.learners):
@@ -330,7 +330,7 @@ def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int 
 
 
 def _lifted(learner: Weights, part: int, find: Smallest) -> Weights:
-    """A copy that raises every tied score through the bias, by half of what the others can spare."""
+    """A copy whose bias raises every tied score, by half of what the other scores can spare."""
     spare = find(learner, part, weighted=False, guarded=True, stop=False)[0]
     lifted = learner.copy()
     k = learner.n_classes
@@ -340,7 +340,7 @@ def _lifted(learner: Weights, part: int, find: Smallest) -> Weights:
     return lifted
 
 
-# ---- going on ----------------------------------------------------------------------------------------
+# ---- continuing --------------------------------------------------------------------------------------
 def scan(
     model: Model,
     X: Any,
@@ -351,9 +351,9 @@ def scan(
     labels: Ints | None = None,
     digest: _core.Digest | None = None,
 ) -> bool:
-    """Check rows without learning from them, and take over their norms; whether updates could overflow.
+    """Check rows and record their norms without learning; return whether updates could overflow.
 
-    With their labels they are added to a digest.
+    If `labels` are given, the rows are added to the digest.
     """
     first = model.learners[0].native
     before = first.seen
@@ -375,7 +375,7 @@ def scan(
 
 
 def sound(X: Any) -> Any:
-    """X with all values finite and, where sparse, in order; an array of objects as it is."""
+    """X, checked to be finite, with sorted indices if sparse; an array of objects is returned unchanged."""
     if X.ndim == 2:
         native = Weights(2, X.shape[1], Settings()).native
         try:
@@ -397,9 +397,8 @@ def learn(
 ) -> Run:
     """One pass over the rows, in their order, continuing `model` in place.
 
-    `turned`: the only class before these rows, learned as the first of two, is the second.
-    Every row is checked before the first is learned from; should an update overflow, the model is
-    put back as it was.
+    `turned`: the only class so far, learned as the first of two, is now the second.
+    All rows are checked before learning begins; if an update overflows, the model is restored.
     """
     kept = weighted(weights)
     rows = rows_of(X)

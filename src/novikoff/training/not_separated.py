@@ -11,7 +11,7 @@ ASK = "checking whether they are separable at all (novikoff.theory.separability)
 
 
 def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
-    """What a warning says; of the advice, `MORE_EPOCHS` only where mistakes may still be falling."""
+    """The text of the warning; it advises `MORE_EPOCHS` only if mistakes may still be falling."""
     mistakes = [int(r["mistakes"]) for r in run.history]
     what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
     if run.verdict == "inseparable":
@@ -20,8 +20,8 @@ def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
         return what + (f" What may help: {'; '.join(useful)}." if useful else "")
     what += f"{mistakes[-1]:,} mistakes in the last"
     if run.consistent:
-        text = f"{what}. Every row is predicted correctly, but a score is exactly 0, so the rows are not strictly separated"
-        return text + ("." if bias else "; a bias (fit_intercept=True) may.")
+        what += ". Every row is predicted correctly, but some score is exactly 0"
+        return f"{what}." if bias else f"{what}. A bias (fit_intercept=True) may separate the rows strictly."
     falling = _falling(mistakes)
     useful = [a for a in advice if a != MORE_EPOCHS or falling is not False]
     trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]

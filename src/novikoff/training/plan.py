@@ -1,4 +1,4 @@
-"""How to go over the examples, and when to stop."""
+"""The order of the examples, and the stopping criteria."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from novikoff.training.run import Record
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from whatever scikit-learn users pass as `random_state`."""
+    """A NumPy Generator from any `random_state` that scikit-learn accepts."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.Generator(random_state._bit_generator)
     return np.random.default_rng(random_state)
@@ -22,7 +22,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 @dataclass
 class Plan:
-    """How to go over the rows, and when to stop."""
+    """The order of the rows, and the stopping criteria."""
 
     max_epochs: int = PARAMETERS["max_epochs"].default
     order: str = PARAMETERS["order"].default
@@ -37,5 +37,5 @@ class Plan:
 
     @classmethod
     def of(cls, owner: Any, **given: Any) -> Plan:
-        """What the parameters of an estimator, or the options of a command, ask for, except for `given`."""
+        """The plan given by the parameters of an estimator or a command; `given` overrides them."""
         return from_parameters(cls, owner, **{"rng": generator(owner.random_state)} | given)

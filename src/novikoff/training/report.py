@@ -1,4 +1,4 @@
-"""What a fit has to say for itself: counts beside the bounds, the margin's bracket, the verdict."""
+"""The report of a fit: counts with their bounds, the bracket of the margin, the verdict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from novikoff.training.run import Run
 
 @dataclass(frozen=True)
 class Figures:
-    """What a family knows of its weights, beside what every `Run` knows: see `Report` for each."""
+    """The figures that a family adds to those of every `Run`; see `Report` for each."""
 
     rule: str
     n_features: int
@@ -25,7 +25,7 @@ class Figures:
     bound: str
     bound_lower: float
     bound_upper: float
-    margin: float | None = None  # None: that of the run
+    margin: float | None = None  # None: as in the run
     settled: tuple[int, int] | None = None  # decisions by compensated sums and by the accumulator, if counted
     what: str = "rows"
     log2_radius: float | None = None
@@ -35,7 +35,7 @@ class Figures:
 
 
 def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
-    """The report on `run`; `name` and `order` are shown as they are."""
+    """The report on `run`; `name` and `order` are shown unchanged."""
     timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
     settled = figures.settled if timed and figures.settled is not None else (None, None)
     own = {key: value for key, value in vars(figures).items() if key not in ("margin", "settled")}
@@ -61,13 +61,13 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a fit. `str(report)` reads well, `report.to_dict()` is for machines.
+    """The outcome of a fit: `str(report)` for people, `report.to_dict()` for programs.
 
     The bound is known up to a bracket, because training itself brackets the margin γ:
-    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated, and
-    `bound_lower` when γ ≤ 0 was proved: then nothing separates the data, and there is no bound. Brackets are
-    rounded outward, and so are the digits that are shown of them. A bound is
-    stated only where the run meets the theorem's hypotheses; otherwise `missing` says which one it does not.
+    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite if the data were not separated.
+    `bound_lower` is infinite if γ ≤ 0 was proved: then nothing separates the data, and there is no bound.
+    Brackets and their printed digits are rounded outward. A bound is stated only if the run meets the
+    theorem's hypotheses; otherwise `missing` names one that it does not meet.
     """
 
     model: str
@@ -85,21 +85,21 @@ class Report:
     radius: float
     margin: float
     margin_upper: float
-    bound: str  # empty where none holds: with a budget
+    bound: str  # empty if none holds: with a budget
     bound_lower: float
     bound_upper: float
     training_errors: int | None
-    compensated: int | None  # None, as `seconds`, for a report from a file
+    compensated: int | None  # None, like `seconds`, for a report from a file
     accumulator: int | None
     order: str
-    seconds: float | None  # None: not kept (a model that was loaded from a file)
-    log2_radius: float | None = None  # where the radius itself overflows
-    n_shards: int = 0  # on how many shards weights were mixed; 0: there was no mixing
-    mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
-    what: str = "rows"  # what the examples are
-    values_rounded: bool = False  # kernel values: decisions are then exact for the rounded ones
-    assumed: str = ""  # a hypothesis of the theorem and the margin that cannot be checked, where there is one
-    missing: str = ""  # the hypothesis of the theorem that the run does not meet, where there is one
+    seconds: float | None  # None for a model loaded from a file
+    log2_radius: float | None = None  # if the radius itself overflows
+    n_shards: int = 0  # number of shards whose weights were mixed; 0: no mixing
+    mixed: float | None = None  # Σ μ·k, the bounded count: each shard's count times its mixing weight
+    what: str = "rows"  # the plural name of the examples
+    values_rounded: bool = False  # kernel values were rounded; decisions are exact for the rounded values
+    assumed: str = ""  # a hypothesis of the theorem and the margin that cannot be checked; empty: none
+    missing: str = ""  # a hypothesis of the theorem that the run does not meet; empty: none
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -141,8 +141,8 @@ class Report:
         if self.verdict == "separated":
             if self.what == "sentences":
                 return "separated: every sentence's own labels are strictly above all others, checked exactly"
-            told = " for the kernel values as rounded" if self.values_rounded else ""
-            return f"separated: every row lies strictly on its own side, checked exactly{told}"
+            rounded = " for the kernel values as rounded" if self.values_rounded else ""
+            return f"separated: every row lies strictly on its own side, checked exactly{rounded}"
         if self.verdict == "inseparable":
             return f"inseparable: w was 0 after an update, so nothing separates these {self.what}"
         if self.consistent:
@@ -187,7 +187,7 @@ class Report:
         return f"{count} ≤ {self.bound}, which lies between {low} and {high}{assumed}"
 
     def _none_separates(self) -> bool:
-        """Whether γ ≤ 0 was proved: by a sum of steps that is 0."""
+        """Whether γ ≤ 0 was proved by a sum of steps that is 0."""
         return self.margin_upper == 0
 
     def _margin(self) -> str:

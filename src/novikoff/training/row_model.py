@@ -1,4 +1,4 @@
-"""What models in files share that predict the class of a row."""
+"""The common part of file models that predict the class of a row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Labels = npt.NDArray[Any]
 
 
 class RowModel(ABC):
-    """Abstract: a model with its classes, features and scaling, and how it was made."""
+    """Abstract: a model with its classes, features, scaling and history."""
 
     classes: Labels
     features: Features
@@ -33,18 +33,18 @@ class RowModel(ABC):
     name: str
     order: str
 
-    _of_kernels: ClassVar[bool]  # which kind of model its file must say it is
-    _otherwise: ClassVar[str]  # what is said of a file of the other kind
+    _of_kernels: ClassVar[bool]  # the kind of model that its file must state
+    _otherwise: ClassVar[str]  # the error message for a file of the other kind
 
     @property
     def history(self) -> list[Record]:
-        """A record an epoch."""
+        """One record per epoch."""
         return [] if self.run is None else self.run.history
 
     # -- using it
     @abstractmethod
     def places(self, X: Any, n_jobs: int | None = None) -> Ints:
-        """The class of each row as its place in `classes`."""
+        """The class of each row as its index in `classes`."""
 
     @abstractmethod
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
@@ -52,39 +52,38 @@ class RowModel(ABC):
 
     @abstractmethod
     def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[Ints, Floats]:
-        """Both at once, in one pass over the rows."""
+        """Both, in one pass over the rows."""
 
     def predict(self, X: Any, n_jobs: int | None = None) -> Labels:
         """The class of each row of an array or CSR matrix."""
         return taken(self.classes, self.places(X, n_jobs))
 
     def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
-        """Classes and scores at once, in one pass over the rows."""
+        """Classes and scores, in one pass over the rows."""
         places, scores = self.places_and_scores(X, n_jobs)
         return taken(self.classes, places), scores
 
     def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
-        """The classes of each block's rows, one array a block."""
+        """The classes of the rows, one array per block."""
         return (self.predict(block.X, n_jobs) for block in blocks)
 
     def score_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Floats]:
-        """The scores of each block's rows, one array a block."""
+        """The scores of the rows, one array per block."""
         return (self.scores(block.X, n_jobs) for block in blocks)
 
     # -- files
     @abstractmethod
     def _learned_state(self) -> dict[str, checks.State]:
-        """What was learned, by the name of its part of the file."""
+        """The learned state, by the name of its part of the file."""
 
     def _more_facts(self) -> Facts:
-        """What else a file says."""
+        """Further facts for the file."""
         return {}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, at once or not at all; equal models give equal files.
+        """Write the model to a file atomically; equal models give equal files.
 
-        The file holds data only. `seconds` are left out of the history, so that it depends on the
-        model alone.
+        The file holds data only. `seconds` are omitted from the history, so it depends only on the model.
         """
         parts = self._learned_state() | {
             "classes": data_state.classes_state(self.classes),
@@ -100,12 +99,12 @@ class RowModel(ABC):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The model in a file, which must be one of this kind."""
+        """Load a model of this kind from a file."""
         return cls.read(path, read_model(path))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], model: tuple[Facts, Arrays]) -> Self:
-        """The model in a file of which this is what it says."""
+        """The model in a file that has already been read."""
         try:
             if is_of_kernels(model[0]) != cls._of_kernels:
                 raise ValueError(cls._otherwise)
@@ -116,4 +115,4 @@ class RowModel(ABC):
     @classmethod
     @abstractmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
-        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
+        """The model given by a file's facts and arrays; a ValueError if they do not fit together."""

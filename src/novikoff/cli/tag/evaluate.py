@@ -1,4 +1,4 @@
-"""`novikoff tag evaluate`: a tagger beside labelled files."""
+"""`novikoff tag evaluate`: a tagger compared with labelled files."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def evaluate(options: Options) -> None:
     For example: novikoff tag evaluate chunks.novikoff test.txt
 
     Labels such as B-NP, I-NP and O are counted by chunks, as conlleval does: precision is the share of the
-    chunks found that are right, recall the share of the true chunks that were found. Of other labels each
-    token is a chunk by itself.
+    chunks found that are right, recall the share of the true chunks that were found. With other labels each
+    token is a chunk.
     """
     from novikoff.tagging.scoring import score_file
 

@@ -1,4 +1,4 @@
-"""`novikoff tag fit`: from files of sentences to a tagger."""
+"""`novikoff tag fit`: learn a tagger from files of sentences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fit(options: Options) -> int:
 
     For example: novikoff tag fit train.conllu --test test.conllu --model pos.novikoff
 
-    The files have columns as in the CoNLL tasks (with blanks or tabs between), or are CoNLL-U or CRFsuite's
+    The files have columns separated by blanks or tabs, as in the CoNLL tasks, or are CoNLL-U or CRFsuite
     text; an empty line ends a sentence. Ctrl-C saves what has been learned so far.
     """
     from novikoff.data.sources.bytestream import ByteStream
@@ -49,7 +49,7 @@ def fit(options: Options) -> int:
     from novikoff.tagging.scoring import score_file
     from novikoff.training.loop import train
 
-    files = ByteStream(options.data)  # which checks that they exist
+    files = ByteStream(options.data)  # checks that they exist
     if options.test:
         ByteStream(options.test)
     quiet = options.quiet or options.json
@@ -89,10 +89,10 @@ def fit(options: Options) -> int:
     try:
         if options.test and not interrupted:
             with progress.bar(not quiet) as watch:
-                tagger = load(path, trust_patterns=True)  # our own
+                tagger = load(path, trust_patterns=True)  # just written
                 test = open_for_tagger(tagger, options.test, options, labelled=True)
                 tested = score_file(tagger, test, n_jobs=options.n_jobs, watch=watch)
-    finally:  # the model is saved, whatever is wrong with the test
+    finally:  # the model is reported even if the test fails
         _show(learned, path, tested, chosen, options.json)
     if not interrupted:
         return DONE

@@ -1,4 +1,4 @@
-"""Files of sentences: new ones, and those read for an existing tagger."""
+"""Files of sentences, for a new tagger or an existing one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from novikoff.tagging.tagger import Tagger
     from novikoff.tagging.templates import Templates
 
-USUAL = {2: "pos", 3: "chunking"}  # templates for files of so many columns
+USUAL = {2: "pos", 3: "chunking"}  # default templates by number of columns
 
 
 def open_new(options: Options) -> tuple[SentenceFile, str | None]:
@@ -33,8 +33,8 @@ def open_new(options: Options) -> tuple[SentenceFile, str | None]:
         if format == "conll" and chosen is None and width:
             stream.close()
             raise ValueError(
-                f"{stream.name}: the features are not defined for its {_columns(width)}: give "
-                "--templates, a file with one template per line or the name of ready-made ones."
+                f"{stream.name}: there are no default templates for {_columns(width)}: pass --templates with "
+                "a file of one template per line, or the name of predefined ones."
             )
         given = None if chosen is None else Templates.named(chosen)
     return open_sentences(stream, given, format=options.format or "auto", label=options.label), chosen
@@ -47,7 +47,7 @@ def _columns(n: int) -> str:
 def open_for_tagger(
     tagger: Tagger, data: list[str], options: Options, *, labelled: bool | None
 ) -> SentenceFile:
-    """Files for a tagger to read, with the layout of those that it was made from."""
+    """Files for a tagger to read, with the layout of its training files."""
     from novikoff.data.sources.bytestream import ByteStream
     from novikoff.tagging.conll import look, open_sentences
 
@@ -58,8 +58,8 @@ def open_for_tagger(
         stream.close()
         has, needs = ("attributes", "columns") if attributes else ("columns", "attributes (CRFsuite's text)")
         raise ValueError(
-            f"{stream.name}: the file has {has}, but the tagger was made of files with {needs}; --format "
-            "says what a file has, where it is taken for something else."
+            f"{stream.name}: the file has {has}, but the tagger was trained on files with {needs}; use "
+            "--format if the format was not recognized."
         )
     layout = tagger.parameters.get("layout")
     like = layout if isinstance(layout, dict) else None
@@ -74,7 +74,7 @@ def open_for_tagger(
 
 
 def templates_of(tagger: Tagger) -> Templates | None:
-    """The templates that make a tagger's features; None where files bring the features."""
+    """The templates that generate a tagger's features; None if files contain the features."""
     return getattr(tagger.features, "templates", None)
 
 
@@ -84,5 +84,5 @@ def load(path: Path, trust_patterns: bool) -> Tagger:
     from novikoff.tagging.tagger import Tagger
 
     if kind_of_file(path) == "model":
-        raise ValueError(f"{path}: holds a model of rows, not a tagger: 'novikoff predict' uses it.")
+        raise ValueError(f"{path}: holds a model for rows, not a tagger: use 'novikoff predict'.")
     return Tagger.load(path, trust_patterns=trust_patterns)

@@ -18,11 +18,11 @@ from novikoff.cli.tag.inputs import load, open_for_tagger
     table=opt.TAG_TABLE,
     groups={
         "Options": (
-            opt.file_option("output", "Where to write; without it to standard output.", "FILE"),
+            opt.file_option("output", "The file to write. Default: standard output.", "FILE"),
             opt.flag(
                 "beside",
-                "Leave the labels of the files, and write predictions in a further column, as conlleval "
-                "reads them.",
+                "Keep the labels of the files, and write predictions in an additional column, as conlleval "
+                "expects.",
             ),
             "trust_patterns",
         ),
@@ -30,13 +30,12 @@ from novikoff.cli.tag.inputs import load, open_for_tagger
     },
 )
 def predict(options: Options) -> None:
-    """Tag files, and write them back with the predictions; all else stays as it is.
+    """Tag files, and write them with the predictions; the rest of each file is unchanged.
 
     For example: novikoff tag predict pos.novikoff new.conllu --output tagged.conllu
 
-    Predictions take the place of labels, or become a further column where there are none. Files are written
-    as they are read, so they may be far larger than memory. With --output the file appears when it is
-    complete.
+    Predictions replace the labels, or are added as a column if there are none. Files are written while they
+    are read, so they may be far larger than memory. With --output the file appears when it is complete.
     """
     from novikoff.data.labels import as_text
     from novikoff.outfile import written
@@ -51,7 +50,7 @@ def predict(options: Options) -> None:
     ):
         if options.beside and source.format != "conll":
             raise UsageError(
-                f"is not for files of the format '{source.format}', whose lines have no room for it.",
+                f"is not possible for the format '{source.format}', which has no column for it.",
                 "--beside",
             )
         for block in source.blocks(tagger.features):

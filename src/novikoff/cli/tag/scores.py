@@ -1,4 +1,4 @@
-"""The figures of a tagger, in lines of text."""
+"""The scores of a tagger, as lines of text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def headlines(scores: TagScores) -> list[str]:
-    """The outcome in two lines; in one where the labels are no chunks."""
+    """The outcome in two lines; in one line if the labels are not chunks."""
     every = scores.chunks.all
     lines = []
     if scores.spelled:

@@ -1,4 +1,4 @@
-"""What is in the model file of a tagger."""
+"""The contents of a tagger's model file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from novikoff.cli.tag.inputs import templates_of
 if TYPE_CHECKING:
     from novikoff.tagging.tagger import Tagger
 
-MANY = 40  # labels, up to which each is shown with its features
+MANY = 40  # the most labels that are listed with their features
 
 
 def facts(tagger: Tagger, path: Path, top: int) -> dict[str, Any]:
-    """As JSON has it."""
+    """The summary for JSON."""
     templates = templates_of(tagger)
     return {
         "model": str(path),
@@ -41,7 +41,7 @@ def facts(tagger: Tagger, path: Path, top: int) -> dict[str, Any]:
 
 
 def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
-    """For people."""
+    """The summary for people."""
     from novikoff.data.labels import as_text
 
     labels = tagger.classes.tolist()
@@ -54,7 +54,7 @@ def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
         ("file", f"{path} ({output.size_of(path)})"),
         ("labels", f"{len(names)}: {', '.join(names[:MANY])}{more}"),
         ("features", f"{tagger.n_seen:,} ({tagger.features.kind}{hashed})"),
-        ("weights", f"{len(tagger.pairs.w):,} that are not 0, {_which(tagger)}"),
+        ("weights", f"{len(tagger.pairs.w):,} nonzero, {_which(tagger)}"),
         ("made with", output.made_with(known, TAG_TABLE)),
     ]
     out = str(tagger.report).split("\n") if tagger.report is not None else [tagger.name]

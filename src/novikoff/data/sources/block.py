@@ -1,4 +1,4 @@
-"""What a source yields: some consecutive rows, with labels and weights."""
+"""Blocks of consecutive rows, with labels and weights, that a source yields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Labels = npt.NDArray[np.float64] | TextLabels  # numbers, or text
 
 
 class Csr(NamedTuple):
-    """A sparse matrix as its three arrays. Has the attributes of scipy's, and does without scipy.
+    """A sparse matrix as its three arrays, with the attributes of SciPy's but without importing it.
 
     The indices of a row are distinct; `is_sorted` says whether they also increase.
     """
@@ -58,13 +58,13 @@ Matrix = Csr | npt.NDArray[Any]
 class Block:
     """Consecutive rows of a source.
 
-    Columns are those of the source's features, of which there may be more after every block.
+    Columns are those of the source's features, whose number may grow after every block.
     """
 
     X: Matrix
-    labels: Labels | None  # None: the source has none (rows to predict)
+    labels: Labels | None  # None: no labels (rows to predict)
     weights: Floats | None  # None: all are 1
-    consumed: int  # bytes of the source's files behind the end of this block, for showing progress
+    consumed: int  # bytes of the source's files up to the end of this block, for progress
     where: Callable[[int], str]  # "spam.svm, line 17" for a row of the block, for messages
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ def gather(blocks: Iterable[Block]) -> Block:
         labels = _labels([part.labels for part in parts])
     X = _joined([part.X for part in parts], columns)
     for part in parts:
-        part.X = np.zeros((0, 0))  # only `where` is needed any more
+        part.X = np.zeros((0, 0))  # only `where` is still needed
     return Block(X, labels, weights, parts[-1].consumed, where)
 
 
@@ -132,7 +132,7 @@ class BadValue(ValueError):
     """A value of a matrix that cannot be used, and why."""
 
     def __init__(self, X: Any, bad: npt.NDArray[Any], why: str) -> None:
-        """`bad` marks such values among those that X stores; the first of them is named."""
+        """`bad` marks such values among the stored ones; the message names the first."""
         at = np.argwhere(bad)[0]
         if bad.ndim == 2:
             self.row, self.column = int(at[0]), int(at[1])
@@ -145,7 +145,7 @@ class BadValue(ValueError):
 
 @contextmanager
 def by_name(where: Callable[[int], str], features: Features) -> Iterator[None]:
-    """A bad value is named by its place in the files, and by its feature's name."""
+    """Name a bad value by its place in the files and its feature's name."""
     try:
         yield
     except BadValue as bad:

@@ -1,7 +1,7 @@
 """Vowpal Wabbit text as a source.
 
-A line is ``[label [importance [base]]] ['tag]|[namespace][:scale] feature[:value] ... |...``, with blanks or
-tabs between; native/vw.h has the details.
+A line is ``[label [importance [base]]] ['tag]|[namespace][:scale] feature[:value] ... |...``, separated by
+blanks or tabs; native/vw.h has the details.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def open_text(
     block_size: int = BLOCK_SIZE,
     max_columns: int = MAX_COLUMNS,
 ) -> TextSource[NamedParser]:
-    """A stream of Vowpal Wabbit text as a source; the parameters are those of `novikoff.open_source`."""
+    """A stream of Vowpal Wabbit text as a source; for the parameters see `novikoff.open_source`."""
     PARAMETERS["rounding"].check(rounding)
 
     def make_parser(kind: str) -> NamedParser:

@@ -1,4 +1,4 @@
-"""Rows to files of any format; files written at once or not at all."""
+"""Writers of rows to files of any format; a file is written completely or not at all."""
 
 from novikoff.lazy import attach
 
