@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 
 import novikoff.parameters
@@ -30,6 +31,7 @@ def tables() -> dict[str, Mapping[str, Any]]:
 TABLES = tables()
 ENTRIES = {(table, name): entry for table, entries in TABLES.items() for name, entry in entries.items()}
 STRANGE = [
+    np.array([1.0, 2.0]),
     object(),
     math.nan,
     -math.inf,

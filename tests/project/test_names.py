@@ -157,7 +157,7 @@ def test_names_are_found_in_an_archive(tmp_path: Path, flags: tuple[str, ...]) -
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import novikoff\n"
         "assert sys.argv[1] in novikoff.__file__ and 'Perceptron' in dir(novikoff)\n"
-        "assert novikoff.checker.Refused and novikoff.theory.__all__ and novikoff.parameters.table\n",
+        "assert novikoff.checker.Refused and novikoff.theory.__all__ and novikoff.parameters.linear\n",
         tmp_path / "novikoff.zip",
     )
 

@@ -22,8 +22,8 @@ def test_the_margin_of_parts_is_said_to_be_one():
     report = model.report()
     assert model.margin_upper_ < 100 and report.updates == 2 and model.radius_**2 < 2 * 100**2 + 1
     told = dict(report._lines())
-    assert "where γ is also that of parts of outputs" in told["bound"]
-    assert "where γ is also that of parts of outputs" in told["margin"]
+    assert "where γ is also the margin over parts of outputs" in told["bound"]
+    assert "where γ is also the margin over parts of outputs" in told["margin"]
     assert told["errors"] == "0 on the training examples"
 
 

@@ -80,7 +80,7 @@ def test_numbers_of_numpy_and_values_are_read():
         ([[["a"], [3]]], "sentence 0, token 1: a feature's name is a str, got int"),
         ([[{"a": math.nan}]], "sentence 0, token 0: the feature 'a' is NaN"),
         ([[{"a": 10**400}]], "sentence 0, token 0: the feature 'a' is infinity"),
-        ([[{"a": None}]], "sentence 0, token 0: the feature 'a' has a value that is no number"),
+        ([[{"a": None}]], "sentence 0, token 0: the feature 'a' has a value that is not a number"),
         ([[{1: "a"}]], "a feature's name is a str, got int"),
         ([[["\ud800"]]], "is not valid text"),
         ([[["a"]], [5]], "sentence 1, token 0: a token is a list"),

@@ -10,7 +10,7 @@ from novikoff.cli import output, progress
 from novikoff.cli.inputs import open_data
 from novikoff.cli.options import Argument, Options, UsageError
 from novikoff.cli.parser import command
-from novikoff.parameters.table import FORMATS
+from novikoff.parameters.files import FORMATS
 
 MODEL_SUFFIXES = {"novikoff": ".novikoff", "onnx": ".onnx", "text": ".txt"}
 DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # others: the format's name

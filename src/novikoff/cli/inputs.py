@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli.options import COLUMNS, READING, Options, UsageError, defaults, flag_of, row_options
-from novikoff.parameters.table import FILE_PARAMETERS, said_by_file
+from novikoff.parameters.commands import FILE_PARAMETERS
+from novikoff.parameters.parameter import parameters_from_file
 
 if TYPE_CHECKING:
     from novikoff.data.labels import Renaming
@@ -74,7 +75,7 @@ def reading_of_model(parameters: dict[str, Any]) -> dict[str, Any]:
     Limits of a single call (length of lines, expansion of files, threads) are left out.
     """
     usual = defaults(name for name in (*READING, *COLUMNS) if name not in SAVED_ELSEWHERE)
-    kept = said_by_file(parameters, usual)
+    kept = parameters_from_file(parameters, usual)
     return {name: value for name, value in kept.items() if value != usual[name]}
 
 

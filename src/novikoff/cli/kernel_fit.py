@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from novikoff.cli.errors import as_options
 from novikoff.cli.options import KERNELS, Options, UsageError, flag_of, saved
-from novikoff.parameters.table import KERNEL_PARAMETERS, what_predicts
+from novikoff.parameters.kernel import KERNEL_PARAMETERS, what_predicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from novikoff.parameters.table import FILE_PARAMETERS, TAG_FILE_PARAMETERS, Parameter
+from novikoff.parameters.commands import FILE_PARAMETERS
+from novikoff.parameters.parameter import Parameter
+from novikoff.parameters.tag_commands import TAG_FILE_PARAMETERS
 
 TABLE = FILE_PARAMETERS
 TAG_TABLE = TAG_FILE_PARAMETERS

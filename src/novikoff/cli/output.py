@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from novikoff.data.sources.source import Skipped
     from novikoff.evaluation import Evaluation
     from novikoff.kernel.model import KernelModel
-    from novikoff.parameters.table import Parameter
+    from novikoff.parameters.parameter import Parameter
 
 FULL_MATRIX = 12  # the most classes whose whole confusion matrix is shown
 SHOWN = 3  # skipped lines

@@ -14,7 +14,7 @@ from optparse import OptionParser, Values
 from typing import Any, NoReturn
 
 from novikoff.cli.options import TABLE, Argument, Group, Option, Options, UsageError, option
-from novikoff.parameters.table import Parameter
+from novikoff.parameters.parameter import Parameter
 
 HELP_COLUMN = 26
 

@@ -15,7 +15,7 @@ def default_path(first_file: str) -> Path:
     ('spam.novikoff', 'a9a.novikoff', 'en.novikoff')
     """
     from novikoff.data.sources.formats import COMPRESSED, SUFFIXES
-    from novikoff.parameters.table import SENTENCE_FORMATS
+    from novikoff.parameters.tag_commands import SENTENCE_FORMATS
 
     if first_file == "-":
         return Path("stdin.novikoff")

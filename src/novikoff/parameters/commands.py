@@ -80,7 +80,11 @@ LEARNING_PARAMETERS = table(
         "other label is then an error. 'grow': add labels in order of appearance, except that the first two "
         "are sorted if they are numbers. By default they are found in the files, and sorted.",
         "None, 'grow', or at least two labels separated by commas",
-        lambda v: v is None or v == "grow" or (isinstance(v, list) and len(v) >= 2 and len(set(v)) == len(v)),
+        lambda v: (
+            v is None
+            or (isinstance(v, str) and v == "grow")
+            or (isinstance(v, list) and len(v) >= 2 and len(set(v)) == len(v))
+        ),
     ),
     Parameter(
         "positive",
@@ -94,7 +98,7 @@ LEARNING_PARAMETERS = table(
         "Replace the label OLD by NEW before anything else is done with it; can be given several times. "
         "Write \\= for an = in a label.",
         "OLD=NEW, with one = that has no \\ before it, and each OLD once",
-        lambda v: isinstance(v, dict) or not v,
+        lambda v: isinstance(v, dict) or v is None or (isinstance(v, list | tuple) and not v),
     ),
 )
 

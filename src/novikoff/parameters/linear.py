@@ -40,7 +40,9 @@ LINEAR_PARAMETERS = PARAMETERS | table(
         "Factors on the step by class: a dict of class → weight, or 'balanced'.",
         "None, 'balanced' or a dict of class → number ≥ 0",
         lambda v: (
-            v is None or v == "balanced" or (isinstance(v, dict) and all(map(is_number(0), v.values())))
+            v is None
+            or (isinstance(v, str) and v == "balanced")
+            or (isinstance(v, dict) and all(map(is_number(0), v.values())))
         ),
     ),
     Parameter(
